@@ -1,0 +1,12 @@
+/* One clock that tests can move: monotonic to wait, wall to show. Any thread. */
+#pragma once
+
+#include <stdint.h>
+
+/* Monotonic milliseconds / microseconds since an arbitrary start; never go back. */
+int64_t clock_mono_ms(void);
+int64_t clock_mono_us(void);
+/* Unix milliseconds. */
+int64_t clock_wall_ms(void);
+/* Tests: added to what the functions above return. */
+void clock_shift(int64_t mono_ms, int64_t wall_ms);

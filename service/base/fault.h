@@ -1,0 +1,25 @@
+/* Mechanisms that a removal test switches off. The shipped binary links fault_none.c, where every answer is "no"; the
+   test binary lockstock-faults links fault_env.c, which reads LOCKSTOCK_FAULTS=name[,name=value]. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fault {
+    FAULT_NO_REDIS_LOCK,        /* no-redis-lock: trains go without the Redis lock */
+    FAULT_NO_ROW_LOCK,          /* no-row-lock: stock rows are read without FOR UPDATE */
+    FAULT_NO_VERSION_CHECK,     /* no-version-check: the UPDATE does not compare the version */
+    FAULT_NO_RENEWAL,           /* no-renewal: train leases are never renewed */
+    FAULT_UNLOCK_BEFORE_COMMIT, /* unlock-before-commit: the seed's fault */
+    FAULT_HOLD_BEFORE_COMMIT,   /* hold-before-commit=MS: the transaction stays open MS longer */
+    FAULT_NO_YIELD,             /* no-yield: an instance never lets another have its turn */
+    FAULT_NO_NOT_AFTER,         /* no-not-after: acquires have no last moment, nothing is cleaned up */
+    FAULT_NO_IDEMPOTENCY,       /* no-idempotency: stored answers are not looked up */
+    FAULT_COUNT
+};
+
+/* Reads the environment (fault_env.c) or nothing (fault_none.c). Before the first thread. */
+void fault_start(void);
+bool fault_on(enum fault fault);
+/* The number after '='; 0 when absent. */
+int64_t fault_value(enum fault fault);

@@ -1,0 +1,53 @@
+/* libmicrohttpd in external-epoll mode inside the loop: sole user of <microhttpd.h>, with its neighbours in http/. Loop
+   thread. What it must honour: design.md §3 (never answer or suspend in the first call, run again while MHD_get_timeout
+   is 0, resume in batches with one MHD_run after, 8 KiB connection memory, raw-target routing, hang-ups of parked
+   requests by polling). */
+#pragma once
+
+#include "http/access.h"
+#include "http/request.h"
+#include "loop/loop.h"
+
+#include <stddef.h>
+
+typedef void (*endpoint_fn)(struct request *request);
+
+enum route_flags {
+    ROUTE_OPEN = 1,      /* no token needed */
+    ROUTE_ADMIN_PORT = 2 /* answered on the admin listener too, when there is one (and only there) */
+};
+
+/* One row per method and path. pattern: "/v1/orders/{id}/cancel"; segments in braces match one segment. GET rows answer
+ * HEAD as well. */
+struct route {
+    enum http_method method;
+    const char *pattern;
+    endpoint_fn fn;
+    uint32_t scopes; /* any of them; GET rows: SCOPE_READ is enough too */
+    uint32_t flags;
+};
+
+struct http;
+struct http_options {
+    const char *listen;       /* "127.0.0.1:8080", "[::1]:8080", "0.0.0.0:8080" */
+    const char *admin_listen; /* "" = none */
+    bool reuse_port;          /* several loops on one port */
+    const struct route *routes;
+    size_t route_count;
+    struct access *access;
+    void *app;
+    unsigned connections_max;
+    int idle_timeout_s;
+    int64_t body_timeout_ms; /* a body that takes longer is cut off with the connection */
+};
+
+/* Binds and starts serving. UNAVAILABLE with errno in native when the address is taken. */
+RESULT http_new(struct loop *loop, const struct http_options *options, struct http **ret);
+/* Stops accepting; answers carry Connection: close from now on. */
+void http_quiesce(struct http *http);
+/* Requests begun and not yet answered completely. */
+size_t http_active(const struct http *http);
+/* Resumes what is parked (the requests are gone for the endpoints), closes. Takes NULL, returns NULL. */
+struct http *http_free(struct http *http);
+/* The port in use (listen may say 0). */
+uint16_t http_port(const struct http *http);

@@ -1,0 +1,33 @@
+/* Counters, gauges and histograms of the whole process in Prometheus text. Any thread: relaxed atomics, no lock. */
+#pragma once
+
+#include "base/text.h"
+
+#include <stdint.h>
+
+/* metrics.def rows: METRIC_COUNTER | METRIC_GAUGE | METRIC_HISTOGRAM(id, name, label, values, help).
+   label "" = none, else the label name; values is its fixed set "a|b|c", addressed by index. */
+enum metric {
+#define METRIC_COUNTER(id, name, label, values, help) METRIC_##id,
+#define METRIC_GAUGE(id, name, label, values, help) METRIC_##id,
+#define METRIC_HISTOGRAM(id, name, label, values, help) METRIC_##id,
+#include "metrics/metrics.def"
+#undef METRIC_COUNTER
+#undef METRIC_GAUGE
+#undef METRIC_HISTOGRAM
+    METRIC_COUNT
+};
+
+/* label: index into the row's values ("a|b|c"), 0 without a label. */
+void metric_add(enum metric metric, unsigned label, int64_t n);
+void metric_set(enum metric metric, unsigned label, int64_t value);
+/* Histograms take microseconds when the name ends in _seconds (printed as seconds), plain numbers otherwise. */
+void metric_observe(enum metric metric, unsigned label, int64_t value);
+int64_t metric_get(enum metric metric, unsigned label);
+/* One answered request: lockstock_http_requests_total{route,status} and lockstock_http_request_seconds. route is a
+ * static string of the route table (at most 128 different). */
+void metric_request(const char *route, int status, int64_t micros);
+/* The whole page. */
+void metrics_write(struct text *out);
+/* Table for docs. */
+void metrics_print_markdown(void);

@@ -1,0 +1,73 @@
+/* One Redis (primary) seen from the loop: a command connection, a subscriber connection, a breaker. Sole user of
+   <hiredis.h>, with its neighbours in redis/. All functions and callbacks: loop thread. Nothing blocks.
+
+   Breaker: CLOSED → OPEN at once when a call fails or is unanswered for call_timeout_ms (checked only after the loop
+   has read what was ready). All pending calls are then answered with NULL, the connections are dropped. While OPEN,
+   calls are refused at once. A probe reconnects (back-off 50 ms … 1 s): PING, INFO (run id, role, cluster mode,
+   version, maxmemory-policy), TIME, SCRIPT LOAD; then `clean_up` of the owner runs on the new connection; when the
+   owner calls redis_cleaned, the breaker closes. Cluster mode or a replica never closes it (logged once a minute). */
+#pragma once
+
+#include "base/result.h"
+#include "base/text.h"
+#include "loop/loop.h"
+
+#include <stddef.h>
+
+struct redis;
+struct redis_value; /* a reply, valid during the callback */
+
+enum redis_script { SCRIPT_TRAIN_ACQUIRE, SCRIPT_TRAIN_RENEW, SCRIPT_TRAIN_RELEASE, SCRIPT_COUNT };
+
+struct redis_options {
+    const char *url; /* redis://[user:pass@]host[:port][/db], rediss:// is refused with a clear message until TLS is
+                        built in; NULL or "" = no Redis: permanently open, silent */
+    int64_t call_timeout_ms;
+    void (*clean_up)(void *arg); /* new connection, breaker still open: redis_eval works for the owner now; ends with
+                                    redis_cleaned(). NULL = nothing to do */
+    void (*changed)(void *arg, bool up); /* breaker closed (true) or opened (false); may be NULL */
+    void *arg;
+};
+
+/* NULL value = the call was refused, failed or never answered: then `sent` tells whether it may still take effect.
+ * Error replies of Redis arrive as values of type error. */
+typedef void (*redis_fn)(void *arg, const struct redis_value *value, bool sent);
+typedef void (*redis_message_fn)(void *arg, const char *channel, const char *payload, size_t len);
+
+/* INVALID_REQUEST on a malformed url. Starts connecting. */
+RESULT redis_new(struct loop *loop, const struct redis_options *options, struct redis **ret);
+/* Drops both connections; pending calls are answered with NULL first. Takes NULL, returns NULL. */
+struct redis *redis_free(struct redis *redis);
+/* Breaker closed. */
+bool redis_is_up(const struct redis *redis);
+bool redis_is_configured(const struct redis *redis);
+/* The owner's clean_up is finished. */
+void redis_cleaned(struct redis *redis);
+
+/* EVALSHA with NOSCRIPT fallback to EVAL. keys and args are borrowed during the call only. fn is called exactly once
+ * (possibly before this returns, when refused). */
+void redis_eval(struct redis *redis, enum redis_script script, const struct text *keys, size_t key_count,
+                const struct text *args, size_t arg_count, redis_fn fn, void *arg);
+
+/* Estimated Redis clock now, Unix ms (from TIME at connect, corrected by redis_saw_time); 0 when never known. */
+int64_t redis_now_ms(const struct redis *redis);
+/* A script's reply told the Redis time; sent_mono_ms = when the call was sent. */
+void redis_saw_time(struct redis *redis, int64_t redis_ms, int64_t sent_mono_ms);
+
+/* Channels: one subscription per channel and owner. ready (may be NULL) is called when Redis confirmed it, and again
+ * after every reconnect. Subscriptions survive reconnects. */
+struct redis_subscription;
+struct redis_subscription *redis_subscribe(struct redis *redis, const char *channel, redis_message_fn fn,
+                                           void (*ready)(void *arg), void *arg);
+/* Takes NULL, returns NULL. */
+struct redis_subscription *redis_unsubscribe(struct redis_subscription *subscription);
+/* Confirmed by Redis and not yet given up: this process counts as one subscriber of the channel. */
+bool redis_subscription_is_live(const struct redis_subscription *subscription);
+
+/* Replies. */
+enum redis_type { REDIS_NIL, REDIS_INT, REDIS_STR, REDIS_ARRAY, REDIS_ERR };
+enum redis_type redis_type_of(const struct redis_value *value);
+int64_t redis_int(const struct redis_value *value);                      /* 0 unless int (or a decimal string) */
+const char *redis_str(const struct redis_value *value, size_t *ret_len); /* "" unless string, status or error */
+size_t redis_len(const struct redis_value *value);                       /* elements of an array, else 0 */
+const struct redis_value *redis_at(const struct redis_value *value, size_t index);
