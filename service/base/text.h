@@ -35,13 +35,18 @@ const char *text_str(const struct text *t);
 bool text_parse_i64(const char *data, size_t len, int64_t *ret);
 /* True when the bytes are well-formed UTF-8 without NUL, C0, DEL or C1 controls ("printable"). */
 bool text_is_printable_utf8(const char *data, size_t len);
+/* Bytes (1..4) of the well-formed UTF-8 character at data, and its code point; 0 when there is none. */
+size_t text_utf8_next(const char *data, size_t len, uint32_t *ret_point);
+/* NUL, C0, DEL and C1. */
+bool text_is_control(uint32_t point);
 /* Lower-case hex of data; out has 2*len+1 bytes. */
 void text_hex(const unsigned char *data, size_t len, char *out);
 /* Hex (any case) to bytes; false unless exactly 2*len digits. */
 bool text_unhex(const char *hex, size_t hex_len, unsigned char *out, size_t len);
 /* value >= 0 in Crockford base 32 (0-9A-HJKMNP-TV-Z), no padding; out has 14 bytes at least. */
 void text_base32(int64_t value, char *out);
-/* "2026-11-30T12:00:00.000Z" of Unix milliseconds; out has 25 bytes. */
+/* "2026-11-30T12:00:00.000Z" of Unix milliseconds, those outside the years 0 to 9999 as the nearest inside; out has 25
+ * bytes. */
 #define TEXT_TIME_SIZE 25
 void text_time(int64_t unix_ms, char *out);
 /* Random UUID version 7 (time-ordered) in lower case; out has 37 bytes. Any thread. */

@@ -1,0 +1,63 @@
+/* LOCKSTOCK_FAULTS=name[=value][,name[=value]]… for the test binary. A name or value that cannot be read ends the
+   process: a removal test that removes nothing would prove nothing. Written once before the first thread, then only
+   read. */
+#include "base/fault.h"
+
+#include "base/log.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[FAULT_COUNT] = {
+    [FAULT_NO_REDIS_LOCK] = "no-redis-lock",
+    [FAULT_NO_ROW_LOCK] = "no-row-lock",
+    [FAULT_NO_VERSION_CHECK] = "no-version-check",
+    [FAULT_NO_RENEWAL] = "no-renewal",
+    [FAULT_UNLOCK_BEFORE_COMMIT] = "unlock-before-commit",
+    [FAULT_HOLD_BEFORE_COMMIT] = "hold-before-commit",
+    [FAULT_NO_YIELD] = "no-yield",
+    [FAULT_NO_NOT_AFTER] = "no-not-after",
+    [FAULT_NO_IDEMPOTENCY] = "no-idempotency",
+};
+
+static bool on[FAULT_COUNT];
+static int64_t values[FAULT_COUNT];
+
+static int fault_by_name(const char *name, size_t len) {
+    for (int i = 0; i < FAULT_COUNT; i++)
+        if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0) return i;
+    return -1;
+}
+
+static bool switch_on(const char *item, size_t len) {
+    const char *equals = memchr(item, '=', len);
+    size_t name_len = equals ? (size_t)(equals - item) : len;
+    int fault = fault_by_name(item, name_len);
+    if (fault < 0) return false;
+    if (equals && !text_parse_i64(equals + 1, len - name_len - 1, &values[fault])) return false;
+    on[fault] = true;
+    return true;
+}
+
+static void refuse(const char *list) {
+    LOG(LOG_ERROR, "fault-unreadable", LOGS("faults", list));
+    exit(2);
+}
+
+void fault_start(void) {
+    memset(on, 0, sizeof on);
+    memset(values, 0, sizeof values);
+    const char *list = getenv("LOCKSTOCK_FAULTS");
+    if (!list || !*list) return;
+    for (const char *item = list;; item++) {
+        size_t len = strcspn(item, ",");
+        if (!switch_on(item, len)) refuse(list);
+        item += len;
+        if (!*item) return;
+    }
+}
+
+bool fault_on(enum fault fault) { return on[fault]; }
+
+int64_t fault_value(enum fault fault) { return values[fault]; }
