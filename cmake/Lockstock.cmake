@@ -1,10 +1,12 @@
 # One static library per folder of service/, one unit test per source file.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+include(${CMAKE_CURRENT_LIST_DIR}/Flags.cmake)
 
 add_library(lockstock_flags INTERFACE)
 target_compile_options(lockstock_flags INTERFACE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wpointer-arith -Wvla -Wno-unused-parameter -fno-common)
 target_compile_definitions(lockstock_flags INTERFACE _GNU_SOURCE)
+target_link_libraries(lockstock_flags INTERFACE lockstock_build)
 target_include_directories(lockstock_flags INTERFACE ${CMAKE_SOURCE_DIR}/service)
 
 # lockstock_library(base SOURCES a.c b.c [USES base domain] [PACKAGES jansson])   pkg-config names
