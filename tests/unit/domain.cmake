@@ -1,0 +1,2 @@
+lockstock_unit_test(order domain)
+lockstock_unit_test(decide domain)
