@@ -95,9 +95,7 @@ deploy/build.sh release lockstock
 were_running=$(deploy/dev.sh running | tr '\n' ' ')
 trap stop_all EXIT
 trap 'exit 0' INT TERM HUP
-deploy/dev.sh up >.dev.out 2>&1 || { cat .dev.out >&2; rm -f .dev.out; exit 1; }
-grep -v source .dev.out || true
-rm -f .dev.out
+deploy/dev.sh up
 # shellcheck source=/dev/null
 source .dev/env
 build/lockstock migrate

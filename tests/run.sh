@@ -1,0 +1,132 @@
+#!/bin/bash
+# tests/run.sh [all|lint|unit|integration|chaos] (make test PART=…): builds what the part needs and runs it on private
+# servers. PRESET chooses the binaries of integration and chaos (release) and of unit (asan).
+#   lint         the checkers, formatting, cppcheck, clang-tidy, the clang build, gcc -fanalyzer
+#   unit         one cmocka program per source file, under the address, undefined-behaviour and thread sanitizers
+#   integration  C against real servers, then tests/integration/test_*.py
+#   chaos        tests/chaos/test_*.py: kills, pauses, cuts
+# The last line tells how many tests ran; the exit status is 0 only when none failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+part=${1:-all}
+passed=0
+failed=0
+skipped=0
+logs=build/test
+
+say() { echo "test: $*"; }
+stop() {
+    echo "test: $*" >&2
+    exit 1
+}
+
+count() {
+    passed=$((passed + $1))
+    failed=$((failed + $2))
+    skipped=$((skipped + ${3:-0}))
+}
+
+# number LOG PATTERN : the last number that follows PATTERN, or 0.
+number() { { grep -oP "$2\K[0-9]+" "$1" || echo 0; } | tail -n 1; }
+
+# One that dies before it can count has failed, whatever the count says.
+settle() {
+    local status=$1 bad=$2
+    ((status == 0 || bad > 0)) || bad=1
+    echo "$bad"
+}
+
+run_ctest() {
+    local preset=$1 log=$logs/ctest-$1.log status all bad dir=build/$1
+    [[ $preset == release ]] && dir=build
+    ctest --test-dir "$dir" "${@:2}" --output-on-failure --no-tests=error -j2 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    all=$(number "$log" 'out of ')
+    bad=$(settle "$status" "$(number "$log" 'tests passed, ')")
+    count $((all > bad ? all - bad : 0)) "$bad"
+}
+
+run_unittest() {
+    local folder=$1 log=$logs/$1.log status all bad left_out
+    mkdir -p "$(dirname "$log")"
+    timeout "${2}" /usr/bin/python3 -m unittest discover -s "tests/$folder" -p 'test_*.py' -v 2>&1 | tee "$log"
+    status=${PIPESTATUS[0]}
+    all=$(number "$log" '^Ran ')
+    bad=$(($(number "$log" '^FAILED.*failures=') + $(number "$log" '^FAILED.*errors=')))
+    bad=$(settle "$status" "$bad")
+    left_out=$(number "$log" '^(?:OK|FAILED).*skipped=')
+    all=$((all - bad - left_out))
+    count $((all > 0 ? all : 0)) "$bad" "$left_out"
+}
+
+part_lint() {
+    deploy/packages.sh build lint || stop "packages are missing"
+    tests/lint/run.sh 2>&1 | tee "$logs/lint.log"
+    count "$(number "$logs/lint.log" '^lint: (?=[0-9]+ passed)')" \
+        "$(number "$logs/lint.log" '^lint: [0-9]+ passed, ')" "$(number "$logs/lint.log" 'failed, ')"
+}
+
+part_unit() {
+    local preset
+    deploy/packages.sh build || stop "packages are missing"
+    for preset in ${PRESET:-asan tsan}; do
+        deploy/build.sh "$preset" || stop "the build failed"
+        run_ctest "$preset" -LE integration
+    done
+}
+
+binaries() {
+    local preset=${PRESET:-release} dir=$PWD/build
+    deploy/packages.sh build servers test || stop "packages are missing"
+    deploy/build.sh "$preset" || stop "the build failed"
+    [[ $preset == release ]] || dir=$dir/$preset
+    export LOCKSTOCK_BIN=$dir/lockstock LOCKSTOCK_FAULTS_BIN=$dir/lockstock-faults
+}
+
+# The C tests of store/ want an empty database: a fresh server of their own, gone afterwards.
+c_integration() (
+    LOCKSTOCK_DEV_HOME=$(mktemp -d /tmp/lockstock-test.XXXXXX)
+    export LOCKSTOCK_DEV_HOME
+    trap 'deploy/dev.sh down; rm -rf "$LOCKSTOCK_DEV_HOME"' EXIT
+    unset LOCKSTOCK_MYSQL_URL
+    LOCKSTOCK_REDIS_URL='' deploy/dev.sh up || exit 1
+    # shellcheck source=/dev/null
+    source "$LOCKSTOCK_DEV_HOME/env"
+    export LOCKSTOCK_TEST_MYSQL_URL=$LOCKSTOCK_MYSQL_URL
+    unset LOCKSTOCK_MYSQL_URL
+    run_ctest "${PRESET:-release}" -L integration
+    echo "$passed $failed" >"$logs/c-integration.count"
+)
+
+part_integration() {
+    binaries
+    rm -f "$logs/c-integration.count"
+    local was_passed=$passed was_failed=$failed
+    c_integration
+    if read -r passed failed <"$logs/c-integration.count"; then :; else
+        passed=$was_passed
+        failed=$((was_failed + 1))
+    fi
+    run_unittest integration 1500
+}
+
+part_chaos() {
+    binaries
+    run_unittest chaos 1500
+}
+
+mkdir -p $logs
+started=$SECONDS
+case $part in
+all) parts=(lint unit integration chaos) ;;
+lint | unit | integration | chaos) parts=("$part") ;;
+*) stop "no part '$part': all, lint, unit, integration, chaos" ;;
+esac
+for name in "${parts[@]}"; do
+    say "== $name =="
+    [[ $name != chaos || -n $(compgen -G 'tests/chaos/test_*.py') ]] || continue
+    "part_$name"
+done
+say "${parts[*]}: $((SECONDS - started)) s"
+echo "tests: $passed passed, $failed failed, $skipped skipped"
+((failed == 0 && passed > 0))
