@@ -1,11 +1,8 @@
 /* domain/decide*.c and world.c: what each command does to the world. */
 #include "base/memory.h"
 #include "domain/decide.h"
+#include "unit.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,7 @@
 /* domain/order.c: states, numbers, totals, merging. */
 #include "domain/order.h"
+#include "unit.h"
 
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
 static void order_may_follow__every_pair__is_the_table_of_the_api(void **state) {
     static const char *const pairs[] = {"01", "07", "12", "13", "17", "24", "37", "45", "56"};
