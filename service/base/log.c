@@ -165,7 +165,7 @@ void log_write(enum log_level level, const char *event, const struct log_field *
     line.cut = false;
     put_head(&line, level, event);
     size_t count = 0;
-    for (; fields[count].kind != LOG_END && count < LOG_FIELDS_MAX; count++) put_field(&line, &fields[count]);
+    for (; count < LOG_FIELDS_MAX && fields[count].kind != LOG_END; count++) put_field(&line, &fields[count]);
     if (fields[count].kind != LOG_END) line.cut = true;
     put_end(&line);
     /* Whoever reads stdout decides whether lines are kept; a service does not stop because no one reads. */
