@@ -1,6 +1,6 @@
 /* Request bodies: JSON text → plain values, strictly (api.md §1): unknown field, wrong type, duplicate key, float for
-   integer, depth > 16, range. Every decoder gives INVALID_REQUEST with all findings in `errors`, and sets *ret only on
-   success. body_len 0 = no body: allowed where every field has a default. Pure; any thread. */
+   integer, depth > 16, range. Every decoder gives INVALID_REQUEST with all findings in `errors` (emptied first), and
+   sets *ret only on success. len 0 = no body: allowed where every field has a default. Pure; any thread. */
 #pragma once
 
 #include "codec/json.h"
