@@ -2,10 +2,12 @@
    <hiredis.h>, with its neighbours in redis/. All functions and callbacks: loop thread. Nothing blocks.
 
    Breaker: CLOSED → OPEN at once when a call fails or is unanswered for call_timeout_ms (checked only after the loop
-   has read what was ready). All pending calls are then answered with NULL, the connections are dropped. While OPEN,
-   calls are refused at once. A probe reconnects (back-off 50 ms … 1 s): PING, INFO (run id, role, cluster mode,
-   version, maxmemory-policy), TIME, SCRIPT LOAD; then `clean_up` of the owner runs on the new connection; when the
-   owner calls redis_cleaned, the breaker closes. Cluster mode or a replica never closes it (logged once a minute). */
+   has read what was ready), or when Redis answers that it is no writable primary (READONLY, LOADING, MASTERDOWN,
+   NOAUTH). All pending calls are then answered with NULL, the connections are dropped. While OPEN, calls are refused
+   at once. A probe reconnects (back-off 50 ms … 1 s): AUTH, SELECT, INFO (role, cluster mode, version,
+   maxmemory-policy), TIME, SCRIPT LOAD; then `clean_up` of the owner runs on the new connection; when the owner calls
+   redis_cleaned, the breaker closes. Cluster mode, a replica or a Redis before 6.2 never closes it (logged once a
+   minute). */
 #pragma once
 
 #include "base/result.h"
@@ -34,9 +36,11 @@ struct redis_options {
 typedef void (*redis_fn)(void *arg, const struct redis_value *value, bool sent);
 typedef void (*redis_message_fn)(void *arg, const char *channel, const char *payload, size_t len);
 
-/* INVALID_REQUEST on a malformed url. Starts connecting. */
+/* INVALID_REQUEST on a malformed url, with a log line that says why. Starts connecting. SIGPIPE is ignored from here on
+   in the whole process: hiredis writes without MSG_NOSIGNAL. */
 RESULT redis_new(struct loop *loop, const struct redis_options *options, struct redis **ret);
-/* Drops both connections; pending calls are answered with NULL first. Takes NULL, returns NULL. */
+/* Drops both connections; pending calls are answered with NULL first. Subscriptions still there end with it. Takes
+   NULL, returns NULL. Not from a callback of this redis. */
 struct redis *redis_free(struct redis *redis);
 /* Breaker closed. */
 bool redis_is_up(const struct redis *redis);
@@ -45,7 +49,7 @@ bool redis_is_configured(const struct redis *redis);
 void redis_cleaned(struct redis *redis);
 
 /* EVALSHA with NOSCRIPT fallback to EVAL. keys and args are borrowed during the call only. fn is called exactly once
- * (possibly before this returns, when refused). */
+ * (possibly before this returns, when refused). What the scripts take and answer stands in redis/scripts/. */
 void redis_eval(struct redis *redis, enum redis_script script, const struct text *keys, size_t key_count,
                 const struct text *args, size_t arg_count, redis_fn fn, void *arg);
 
@@ -65,7 +69,7 @@ struct redis_subscription *redis_unsubscribe(struct redis_subscription *subscrip
 bool redis_subscription_is_live(const struct redis_subscription *subscription);
 
 /* Replies. */
-enum redis_type { REDIS_NIL, REDIS_INT, REDIS_STR, REDIS_ARRAY, REDIS_ERR };
+enum redis_type { REDIS_NIL, REDIS_INT, REDIS_STR, REDIS_ARRAY, REDIS_ERROR };
 enum redis_type redis_type_of(const struct redis_value *value);
 int64_t redis_int(const struct redis_value *value);                      /* 0 unless int (or a decimal string) */
 const char *redis_str(const struct redis_value *value, size_t *ret_len); /* "" unless string, status or error */

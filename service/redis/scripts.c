@@ -1,0 +1,10 @@
+/* Which source stands behind which number. The sources say themselves what they take and answer. */
+#include "redis/scripts.h"
+
+static const char *const texts[SCRIPT_COUNT] = {
+    [SCRIPT_TRAIN_ACQUIRE] = script_train_acquire,
+    [SCRIPT_TRAIN_RENEW] = script_train_renew,
+    [SCRIPT_TRAIN_RELEASE] = script_train_release,
+};
+
+const char *script_text(enum redis_script script) { return texts[script]; }

@@ -1,0 +1,11 @@
+# cmake -DOUT=scripts_text.c -DSOURCES=a.lua,b.lua -P embed.cmake
+# Writes one C file with `const char script_<name>[]`, the bytes of each source and a NUL.
+string(REPLACE "," ";" sources "${SOURCES}")
+set(text "/* Made from redis/scripts/*.lua. */\n#include \"redis/scripts.h\"\n")
+foreach(source ${sources})
+  get_filename_component(name ${source} NAME_WE)
+  file(READ ${source} bytes HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+  string(APPEND text "\nconst char script_${name}[] = {${bytes}0};\n")
+endforeach()
+file(WRITE ${OUT} "${text}")
