@@ -99,6 +99,13 @@ void loop_on_turn(struct loop *loop, void (*fn)(void *), void *arg) {
     loop->turns[loop->turn_count++] = (struct turn){fn, arg};
 }
 
+void loop_off_turn(struct loop *loop, void (*fn)(void *), void *arg) {
+    size_t kept = 0;
+    for (size_t i = 0; i < loop->turn_count; i++)
+        if (loop->turns[i].fn != fn || loop->turns[i].arg != arg) loop->turns[kept++] = loop->turns[i];
+    loop->turn_count = kept;
+}
+
 void loop_spin(struct loop *loop) { loop->spin = true; }
 
 struct loop_timer {

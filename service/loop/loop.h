@@ -51,8 +51,10 @@ struct loop_wake *loop_wake_free(struct loop_wake *wake);
 struct loop_signal *loop_signal_new(struct loop *loop, int signum, void (*fn)(void *, int signum), void *arg);
 struct loop_signal *loop_signal_free(struct loop_signal *signal);
 
-/* Called at the end of each turn, at most LOOP_TURN_CALLBACKS_MAX of them; kept until loop_free. */
+/* Called at the end of each turn, at most LOOP_TURN_CALLBACKS_MAX of them; kept until loop_off_turn or loop_free. */
 #define LOOP_TURN_CALLBACKS_MAX 8
 void loop_on_turn(struct loop *loop, void (*fn)(void *), void *arg);
+/* Forgets a callback; not from a turn callback. The order of the others stays. */
+void loop_off_turn(struct loop *loop, void (*fn)(void *), void *arg);
 /* From a turn callback: do not sleep, come round again at once. Needed by one that made work for an earlier one. */
 void loop_spin(struct loop *loop);

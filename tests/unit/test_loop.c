@@ -397,6 +397,21 @@ static void loop_on_turn__when_several__then_in_the_order_of_registration(void *
     assert_string_equal(order, "abc");
 }
 
+static char loop_off_arg[] = "x";
+
+static void loop_off_turn__when_called__then_the_others_keep_their_order(void **state) {
+    memset(order, 0, sizeof order);
+    order_len = 0;
+    loop_on_turn(scene.loop, add_to_order, "a");
+    loop_on_turn(scene.loop, add_to_order, loop_off_arg);
+    loop_on_turn(scene.loop, add_to_order, "b");
+    loop_on_turn(scene.loop, add_to_order, "c");
+    loop_off_turn(scene.loop, add_to_order, order); /* never registered: harmless */
+    loop_off_turn(scene.loop, add_to_order, loop_off_arg);
+    loop_run(scene.loop);
+    assert_string_equal(order, "abc");
+}
+
 static void spin_a_hundred_times(void *arg) {
     if (++scene.turns < 100)
         loop_spin(scene.loop);
@@ -474,6 +489,7 @@ int main(void) {
         TEST(loop_on_turn__when_a_wake_came__then_called_before_the_loop_sleeps),
         TEST(loop_stop__when_called_by_a_descriptor__then_the_turn_is_finished),
         TEST(loop_on_turn__when_several__then_in_the_order_of_registration),
+        TEST(loop_off_turn__when_called__then_the_others_keep_their_order),
         TEST(loop_spin__when_asked_each_turn__then_no_sleep_between),
         TEST(loop_spin__when_no_longer_asked__then_the_loop_sleeps_again),
         TEST(loop_spin__when_spinning__then_descriptors_are_still_served),
