@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """check_shape.py [ROOT]: a function fits a screen and a file fits a head.
 
-Functions of service/ and the C tests: at most 70 lines, blocks at most 4 deep (3 under the function's own), at most 5
-parameters. Files of service/: at most 400 lines.
+Functions of service/ and the C tests: at most 70 lines, blocks at most 4 deep (3 under the function's own), at most 8
+parameters (5 is the habit; a foreign callback may ask for 8). Files of service/: at most 400 lines.
 """
 import re
 import sys
@@ -11,7 +11,7 @@ import source
 
 LINES_MAX = 70
 DEPTH_MAX = 4
-PARAMETERS_MAX = 5
+PARAMETERS_MAX = 8
 FILE_LINES_MAX = 400
 # path → reason
 LONGER_FILES = {}
@@ -20,14 +20,22 @@ LONGER_FILES = {}
 HEAD = re.compile(r'^(?![#}\s])[^;{}=#]*?\b(\w+)\s*(\([^;{}]*\))[^;{}=()]*\{', re.M)
 
 
+# A block's brace follows ") ", "else" or "do"; an initializer's follows "=", "," or a compound literal's ")" at once.
+BLOCK = re.compile(r'(\)\s+|\belse\s+|\bdo\s+)$')
+
+
 def end_of_block(code, start):
     """Offset of the brace that closes the one at start, and how deep blocks went in between."""
-    depth = deepest = 0
+    open_braces, deepest = [], 0
     for match in re.finditer(r'[{}]', code[start:]):
-        depth += 1 if match.group(0) == '{' else -1
-        deepest = max(deepest, depth)
-        if depth == 0:
-            return start + match.start(), deepest
+        at = start + match.start()
+        if match.group(0) == '}':
+            open_braces.pop()
+        else:
+            open_braces.append(at == start or bool(BLOCK.search(code[max(start, at - 80):at])))
+            deepest = max(deepest, sum(open_braces))
+        if not open_braces:
+            return at, deepest
     return len(code), deepest
 
 

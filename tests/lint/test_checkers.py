@@ -112,12 +112,16 @@ class Shape(CheckerTest):
         text = 'void f(void) {\nif (a) {\nwhile (b) {\nif (c) {\nif (d) {\n}\n}\n}\n}\n}\n'
         self.assert_one(check_shape, 'service/base/a.c', text, 'depth')
 
+    def test_deep_table__not_counted(self):
+        text = 'void f(void) {\n    struct a t[] = {{1, {2, {3, {4}}}}};\n    g((struct b){1, {2}});\n}\n'
+        self.assertEqual(self.problems(check_shape, {'service/base/a.c': text}), [])
+
     def test_many_parameters__found(self):
-        self.assert_one(check_shape, 'service/base/a.c', 'int f(int a, int b, int c, int d, int e, int g) {\n}\n',
+        self.assert_one(check_shape, 'service/base/a.c', f'int f({", ".join("int a" for _ in range(9))}) {{\n}}\n',
                         'parameters')
 
     def test_parameters_of_a_function_pointer__not_counted(self):
-        text = 'int f(int a, void (*g)(int, int, int, int), int b) {\n}\n'
+        text = 'int f(int a, void (*g)(int, int, int, int, int, int, int, int), int b) {\n}\n'
         self.assertEqual(self.problems(check_shape, {'service/base/a.c': text}), [])
 
     def test_long_file__found(self):
