@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import json
 import sys
+import time
 import unittest
 
 from . import service as service_module
@@ -14,6 +15,8 @@ from .wait import eventually
 
 TABLES = ("orders", "order_items", "payments", "order_compensations", "stock_movements", "outbox_events",
           "idempotency_keys")
+
+LONG_S = 3.0
 
 
 class Case(unittest.TestCase):
@@ -76,8 +79,11 @@ class Case(unittest.TestCase):
         return client
 
     def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
+        """A slow test says how long it took; a failed one shows what the instances complained about."""
+        before, begun = len(result.failures) + len(result.errors), time.monotonic()
         super().run(result)
+        if time.monotonic() - begun > LONG_S:
+            print(f"    {time.monotonic() - begun:.1f} s", file=sys.stderr)
         if len(result.failures) + len(result.errors) > before:
             for one in getattr(self, "services", []):
                 if tail := one.tail():
