@@ -15,6 +15,8 @@ struct db_options {
     char host[256], user[128], password[256], database[128], socket[256]; /* socket non-empty wins over host */
     uint16_t port;
     int connect_timeout_s, io_timeout_s;
+    bool tls_optional; /* ?tls=preferred: encrypted when the server can, without asking who it is. Default: as the client
+                          library does; on loopback and sockets always as if set */
 };
 
 /* mysql_library_init; once, before the first thread. db_library_end after the last. */
@@ -24,8 +26,8 @@ void db_library_end(void);
 void db_thread_start(void);
 void db_thread_end(void);
 
-/* mysql://user:pass@host:port/database or mysql://user:pass@/database?socket=/path ; percent-decoded. INVALID_REQUEST
- * when malformed. */
+/* mysql://user:pass@host:port/database or mysql://user:pass@/database?socket=/path, options socket and tls joined by &;
+ * percent-decoded. INVALID_REQUEST when malformed. */
 RESULT db_options_parse(const char *url, struct db_options *ret);
 
 /* Connects and sets the session. STORE_DOWN on failure. */
@@ -34,6 +36,8 @@ RESULT db_open(const struct db_options *options, struct db **ret);
 struct db *db_close(struct db *db);
 /* False after any error that leaves the connection's state unknown (lost, out of sync): close it, do not reuse. */
 bool db_is_usable(const struct db *db);
+/* Asks the server for a sign of life; false: dead and no longer usable. Waits at most the io timeout. */
+bool db_ping(struct db *db);
 /* Server-side id of the connection, for KILL. */
 uint64_t db_connection_id(const struct db *db);
 /* @@server_uuid (MySQL) or @@hostname ‖ @@port ‖ @@server_uid (MariaDB) read at connect: another value = another server
@@ -59,6 +63,8 @@ void db_set_i64(struct db_stmt *stmt, unsigned index, int64_t value);
 void db_set_text(struct db_stmt *stmt, unsigned index, const char *data, size_t len);
 void db_set_str(struct db_stmt *stmt, unsigned index, const char *s);         /* "" is stored as "" */
 void db_set_str_or_null(struct db_stmt *stmt, unsigned index, const char *s); /* "" and NULL are stored as NULL */
+/* Bytes without a character set, for BINARY columns. Borrowed like text. */
+void db_set_bytes(struct db_stmt *stmt, unsigned index, const void *data, size_t len);
 void db_set_null(struct db_stmt *stmt, unsigned index);
 /* DATETIME(3)/(6) from Unix milliseconds; 0 = NULL. */
 void db_set_time(struct db_stmt *stmt, unsigned index, int64_t unix_ms);
