@@ -1,0 +1,75 @@
+#!/usr/bin/python3
+"""The load table of docs/performance.md: rows in turn, medians, ratios against their goals. See --help.
+
+Exit status: 0 when every row ran and what was written is what was answered; ratios are judged only with --strict."""
+
+import argparse
+import json
+import os
+import sys
+
+from rows import Plan, Times, soak
+from stand import ROOT, Stand
+from table import goals, markdown
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=3, help="of each row (3)")
+    parser.add_argument("--seconds", type=int, default=7, help="of a run (7)")
+    parser.add_argument("--warmup", type=int, default=2, help="seconds before it (2)")
+    parser.add_argument("--soak", type=int, default=0, metavar="SECONDS", help="memory over so long a load (off)")
+    parser.add_argument("--only", default="", help="rows whose name holds one of these words, separated by ;")
+    parser.add_argument("--quick", action="store_true", help="one run of 3 s: does it all work?")
+    parser.add_argument("--strict", action="store_true", help="a missed goal is a failure")
+    parser.add_argument("--out", help="file for the Markdown")
+    parser.add_argument("--json", help="file for all figures")
+    parser.add_argument("--folder", default=os.path.join(ROOT, ".dev", "bench"), help="data of the servers (.dev/bench)")
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.runs, chosen.seconds, chosen.warmup = 1, 3, 1
+    return chosen
+
+
+def chosen_rows(plan, words):
+    wanted = [word.strip() for word in words.split(";") if word.strip()]
+    return [name for name in plan.names() if not wanted or any(word in name for word in wanted)]
+
+
+def measure(chosen):
+    plan, times = Plan(), Times(chosen.seconds, chosen.warmup)
+    names = chosen_rows(plan, chosen.only)
+    stand = Stand(chosen.folder)
+    try:
+        for number in range(chosen.runs):
+            say(f"run {number + 1} of {chosen.runs}: {len(names)} rows")
+            plan.run(stand, names, times, say)
+        soaked = soak(stand, chosen.soak) if chosen.soak else None
+    finally:
+        stand.end()
+    return plan.runs, times, soaked
+
+
+def main():
+    chosen = arguments()
+    runs, times, soaked = measure(chosen)
+    text = markdown(runs, times, soaked)
+    print(text)
+    if chosen.out:
+        with open(chosen.out, "w", encoding="utf-8") as out:
+            out.write(text)
+    if chosen.json:
+        with open(chosen.json, "w", encoding="utf-8") as out:
+            json.dump({"runs": runs, "soak": soaked}, out, indent=1)
+    missed = [goal.title for goal in goals(runs, soaked) if not goal.met()]
+    if missed:
+        say("not met: " + "; ".join(missed))
+    return 1 if missed and chosen.strict else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
