@@ -23,11 +23,13 @@ void metric_add(enum metric metric, unsigned label, int64_t n);
 void metric_set(enum metric metric, unsigned label, int64_t value);
 /* Histograms take microseconds when the name ends in _seconds (printed as seconds), plain numbers otherwise. */
 void metric_observe(enum metric metric, unsigned label, int64_t value);
+/* The number of a counter or gauge; of a histogram how much was observed. */
 int64_t metric_get(enum metric metric, unsigned label);
-/* One answered request: lockstock_http_requests_total{route,status} and lockstock_http_request_seconds. route is a
- * static string of the route table (at most 128 different). */
+/* One answered request: lockstock_http_requests_total{route,status} and lockstock_http_request_seconds. route is the
+   pattern, not the path, and is copied. The first 128 routes and 24 statuses of each are told apart, the rest is
+   "other". */
 void metric_request(const char *route, int status, int64_t micros);
 /* The whole page. */
 void metrics_write(struct text *out);
-/* Table for docs. */
+/* Table for docs, to stdout. */
 void metrics_print_markdown(void);
