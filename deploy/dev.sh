@@ -139,7 +139,7 @@ start() {
 }
 
 up() {
-    mkdir -p -m 700 "$home"
+    mkdir -p "$home" # for its owner alone: umask
     : >"$home/env.new"
     if [[ -z ${LOCKSTOCK_MYSQL_URL:-} ]]; then
         start mariadb

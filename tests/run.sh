@@ -7,7 +7,7 @@
 #   chaos        tests/chaos/test_*.py: kills, pauses, cuts
 # The last line tells how many tests ran; the exit status is 0 only when none failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 part=${1:-all}
 passed=0
 failed=0
