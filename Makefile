@@ -2,7 +2,7 @@
 #   make run     install what is missing, build, start private servers, migrate, seed, serve on 127.0.0.1:8080
 #   make test    everything; make test PART=lint|unit|integration|chaos, PRESET=asan|tsan|release
 #   make up      private MariaDB and Redis under .dev/ (writes .dev/env); make down stops them
-#   make bench   the load table of docs/
+#   make bench   the load table of docs/ (ARGS=--quick for a smoke test)
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -30,8 +30,8 @@ format:
 	@deploy/packages.sh lint
 	@find service tests -name '*.[ch]' -print0 | xargs -0 clang-format -i
 
-bench: build
-	@exec tests/bench/run.sh
+bench:
+	@exec tests/bench/run.sh $(ARGS)
 
 up:
 	@deploy/packages.sh servers
