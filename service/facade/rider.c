@@ -1,0 +1,72 @@
+#include "facade/rider.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rider *rider_new(enum command_kind kind, size_t lines) {
+    struct rider *rider = mem_new(sizeof *rider);
+    rider->command.kind = kind;
+    if (lines > 0) rider->lines = mem_array(lines, sizeof rider->lines[0]);
+    rider->command.lines = rider->lines;
+    rider->command.line_count = lines;
+    text_uuid(rider->command.event_id);
+    list_init(&rider->node);
+    list_init(&rider->followers);
+    rider->arrived_us = clock_mono_us();
+    return rider;
+}
+
+struct rider *rider_free(struct rider *rider) {
+    if (rider == NULL) return NULL;
+    text_done(&rider->answer.body);
+    free(rider->lines);
+    free(rider->lanes);
+    free(rider);
+    return NULL;
+}
+
+/* Canonical text of the command: parsed numbers, lines merged and sorted; every free text is length-framed by its
+ * position as the last field. */
+static void canonical(struct text *out, const struct command *command) {
+    text_addf(out, "%d|%lld|", (int)command->kind, (long long)command->order_id);
+    bool has_own_lines = command->kind == COMMAND_ORDER_CREATE || command->kind == COMMAND_STOCK_ADJUST ||
+                         command->kind == COMMAND_STOCK_SET;
+    for (size_t i = 0; has_own_lines && i < command->line_count; i++)
+        text_addf(out, "%lldx%lld|", (long long)command->lines[i].product_id, (long long)command->lines[i].quantity);
+    switch (command->kind) {
+    case COMMAND_ORDER_CREATE:
+        text_add_str(out, command->create.user_id);
+        return;
+    case COMMAND_ORDER_CANCEL:
+        text_add_str(out, command->cancel.reason);
+        return;
+    case COMMAND_PAYMENT:
+        text_addf(out, "%d|%lld|%s", command->payment.completed, (long long)command->payment.amount,
+                  command->payment.payment_key);
+        return;
+    case COMMAND_ORDER_STATUS:
+        text_add_str(out, order_status_name(command->status.status));
+        return;
+    case COMMAND_STOCK_ADJUST:
+        text_addf(out, "%lld|%s", (long long)command->adjust.delta, command->adjust.reason);
+        return;
+    case COMMAND_STOCK_SET:
+        text_add_i64(out, command->set.stock);
+        return;
+    case COMMAND_PAYMENT_REQUEST:
+        return;
+    }
+}
+
+void rider_set_key(struct rider *rider, const char *credential, const char *route, const char *key) {
+    rider->has_key = key != NULL;
+    if (key == NULL) return;
+    const struct digest_part scope[] = {{credential, strlen(credential)}, {route, strlen(route)}, {key, strlen(key)}};
+    digest_parts(scope, sizeof scope / sizeof scope[0], rider->key_hash);
+    AUTO_TEXT text = text_new(0);
+    canonical(&text, &rider->command);
+    digest_bytes(text_str(&text), text.len, rider->fingerprint);
+}

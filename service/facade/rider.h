@@ -1,0 +1,66 @@
+/* A command on its way: from its endpoint through queue and train to its answer. Made on the loop; a worker touches it
+   only while its train is in the transaction. The facade owns it from facade_submit on and frees it after done(). */
+#pragma once
+
+#include "base/list.h"
+#include "codec/digest.h"
+#include "domain/command.h"
+
+#define RIDER_REQUEST_ID_SIZE 65
+
+/* What goes back to the client. */
+struct answer {
+    enum error error; /* ERROR_NONE: success */
+    int status;       /* HTTP status, also of stored answers */
+    struct text body;
+    char location[64], etag[32]; /* "" = none */
+    bool replayed;               /* a stored answer given again */
+    bool degraded;               /* Redis was away: behind the row lock alone */
+};
+
+enum rider_fate {
+    FATE_ANSWERED, /* answer is filled in */
+    FATE_BLOCKED,  /* a foreign session holds a row it needs: back into the queue */
+};
+
+struct lane;
+
+struct rider {
+    struct command command;
+    struct line *lines; /* owned; command.lines points here */
+    bool has_key;
+    unsigned char key_hash[DIGEST_SIZE], fingerprint[DIGEST_SIZE];
+    char request_id[RIDER_REQUEST_ID_SIZE];
+    void (*done)(void *arg,
+                 struct answer *answer); /* loop; once; may take answer->body. NULL = nobody waits any more */
+    void *arg;
+
+    /* -- the facade's */
+    struct list node;  /* in the lookup list, the queue, a train, or a twin's followers */
+    uint64_t sequence; /* arrival order */
+    int64_t arrived_us, deadline_ms;
+    int64_t lock_wait_since_ms; /* 0 = has met no foreign lock */
+    struct lane **lanes;
+    size_t lane_count;
+    bool in_queue;
+    bool row_waiting; /* left a train because of a foreign row lock */
+    bool leads;       /* stands in the twins' table */
+    struct rider *twin_next;
+    struct list followers; /* twins that wait for this one */
+
+    /* -- the transaction's */
+    enum rider_fate fate;
+    struct answer answer;
+    bool settled;          /* decided or replayed in this attempt */
+    bool stale_key;        /* an expired stored answer must go first */
+    bool stores;           /* the answer goes into idempotency_keys */
+    int64_t stock_product; /* answered with this product's stock as the train leaves it; 0 = no */
+};
+
+/* Empty rider with room for `lines` lines and a fresh event id. */
+struct rider *rider_new(enum command_kind kind, size_t lines);
+/* Takes NULL, returns NULL. It is in no list. */
+struct rider *rider_free(struct rider *rider);
+/* Idempotency scope and fingerprint (api.md §8): credential and route scope the key, the fingerprint covers the
+ * canonical command. key NULL = none. */
+void rider_set_key(struct rider *rider, const char *credential, const char *route, const char *key);
