@@ -1,5 +1,7 @@
 /* JSON text out, and the list of findings.
-   1. What is written is correct JSON for any well-formed UTF-8: only quote, backslash and C0 controls are escaped.
+   1. What is written is correct JSON for any bytes: only quote, backslash and C0 controls are escaped, well-formed
+      UTF-8 passes as it is, and each byte that belongs to no character becomes U+FFFD (the parser's own messages
+      quote half a character now and then).
    2. A finding's pointer and detail are cut to their fields between characters, never inside one.
    3. jansson takes its memory from mem_grow: running out ends the process there, so a parse fails for what the text is
       and for nothing else. */
@@ -22,7 +24,33 @@ void json_start(void) {
 
 /* -- writing */
 
-static bool is_plain(unsigned char c) { return c >= 0x20 && c != '"' && c != '\\'; }
+static bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
+
+/* Bytes of the character that begins with lead; 1 for what begins none. */
+static size_t character_size(unsigned char lead) {
+    if (lead >= 0xf0) return 4;
+    if (lead >= 0xe0) return 3;
+    if (lead >= 0xc0) return 2;
+    return 1;
+}
+
+/* Least and greatest second byte after a lead byte: no overlong forms, no surrogates, nothing beyond U+10FFFF
+   (RFC 3629 §4). */
+static bool may_follow(unsigned char lead, unsigned char second) {
+    const unsigned char least = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    const unsigned char greatest = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    return lead >= 0xc2 && lead <= 0xf4 && second >= least && second <= greatest;
+}
+
+/* Bytes of the well-formed character of two bytes or more at s; 0 when there is none. */
+static size_t long_character(const unsigned char *s, size_t len) {
+    const size_t size = character_size(s[0]);
+    if (size < 2 || size > len || !may_follow(s[0], s[1])) return 0;
+    for (size_t i = 2; i < size; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    }
+    return size;
+}
 
 /* The letter after the backslash, 0 when only \u00XX will do. */
 static char short_escape(unsigned char c) {
@@ -57,6 +85,22 @@ static void write_escaped(struct text *out, unsigned char c) {
     text_add(out, hex, 2);
 }
 
+/* Writes what is at s, which is not plain; the bytes it took. */
+static size_t write_special(struct text *out, const char *s, size_t len) {
+    const unsigned char c = (unsigned char)*s;
+    if (c < 0x80) {
+        write_escaped(out, c);
+        return 1;
+    }
+    const size_t size = long_character((const unsigned char *)s, len);
+    if (size > 0) {
+        text_add(out, s, size);
+        return size;
+    }
+    text_add_str(out, "\xef\xbf\xbd");
+    return 1;
+}
+
 void json_write_string_n(struct text *out, const char *s, size_t len) {
     text_add_char(out, '"');
     size_t i = 0;
@@ -64,7 +108,7 @@ void json_write_string_n(struct text *out, const char *s, size_t len) {
         const size_t run = i;
         while (i < len && is_plain((unsigned char)s[i])) i++;
         if (i > run) text_add(out, s + run, i - run);
-        if (i < len) write_escaped(out, (unsigned char)s[i++]);
+        if (i < len) i += write_special(out, s + i, len - i);
     }
     text_add_char(out, '"');
 }
@@ -89,14 +133,6 @@ void json_write_time(struct text *out, int64_t unix_ms) {
 }
 
 /* -- findings */
-
-/* Bytes of the character that begins with lead; 1 for what begins none. */
-static size_t character_size(unsigned char lead) {
-    if (lead >= 0xf0) return 4;
-    if (lead >= 0xe0) return 3;
-    if (lead >= 0xc0) return 2;
-    return 1;
-}
 
 /* Takes a last character off whose bytes were cut. */
 static void drop_cut_character(char *s) {

@@ -26,7 +26,7 @@ void field_errors_add(struct field_errors *errors, const char *pointer, const ch
 void field_errors_write(struct text *out, const struct field_errors *errors);
 
 /* -- writing: appends to text; the caller writes braces and commas as text. */
-void json_write_string(struct text *out, const char *s); /* quoted and escaped */
+void json_write_string(struct text *out, const char *s); /* quoted and escaped; any bytes */
 void json_write_string_n(struct text *out, const char *s, size_t len);
 /* "name": */
 void json_write_key(struct text *out, const char *name);

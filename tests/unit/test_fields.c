@@ -104,6 +104,16 @@ static void fields_decode__when_text_is_not_unicode__then_refused(void **state) 
     CHECK_REFUSALS(decode_all, rows);
 }
 
+/* The parser's message then ends in half a character. */
+static void fields_decode__when_message_quotes_half_a_character__then_findings_are_json(void **state) {
+    static const char body[] = "{\"a\\\xd8\x96\"";
+    struct field_errors errors = {0};
+    assert_true(failed(decode_one(body, strlen(body), &errors)));
+    AUTO_TEXT out = text_new(0);
+    field_errors_write(&out, &errors);
+    assert_true(text_is_printable_utf8(out.data, out.len));
+}
+
 static void fields_decode__when_nul_byte_stands_anywhere__then_refused(void **state) {
     static const char body[] = "{\"name\":\"ab\"}";
     for (size_t at = 0; at <= sizeof body - 1; at++) {
@@ -372,6 +382,7 @@ int main(void) {
         cmocka_unit_test(fields_decode__when_syntax_is_wrong__then_line_and_column_at_the_document),
         cmocka_unit_test(fields_decode__when_key_is_repeated__then_the_key_is_named),
         cmocka_unit_test(fields_decode__when_text_is_not_unicode__then_refused),
+        cmocka_unit_test(fields_decode__when_message_quotes_half_a_character__then_findings_are_json),
         cmocka_unit_test(fields_decode__when_nul_byte_stands_anywhere__then_refused),
         cmocka_unit_test(fields_decode__when_document_is_no_object__then_said_at_the_document),
         cmocka_unit_test(fields_decode__when_integer_is_none_or_out_of_range__then_the_range_is_named),

@@ -34,6 +34,38 @@ static void json_write_string__when_text_varies__then_escaped_minimally(void **s
     }
 }
 
+static void json_write_string__when_ill_formed__then_each_byte_is_replaced(void **state) {
+#define BAD "\xef\xbf\xbd"
+    static const struct {
+        const char *in, *out;
+    } rows[] = {
+        {"\xff", "\"" BAD "\""},
+        {"a\x80z", "\"a" BAD "z\""},
+        {"\xc3", "\"" BAD "\""},
+        {"\xc3z", "\"" BAD "z\""},
+        {"\xc0\xaf", "\"" BAD BAD "\""},
+        {"\xc1\xbf", "\"" BAD BAD "\""},
+        {"\xe0\x9f\xbf", "\"" BAD BAD BAD "\""},
+        {"\xe2\x82", "\"" BAD BAD "\""},
+        {"\xe2\x82\"", "\"" BAD BAD "\\\"\""},
+        {"\xed\xa0\x80", "\"" BAD BAD BAD "\""},
+        {"\xf0\x8f\xbf\xbf", "\"" BAD BAD BAD BAD "\""},
+        {"\xf4\x90\x80\x80", "\"" BAD BAD BAD BAD "\""},
+        {"\xf5\x80\x80\x80", "\"" BAD BAD BAD BAD "\""},
+        {"\xc2\x80", "\"\xc2\x80\""},
+        {"\xe0\xa0\x80", "\"\xe0\xa0\x80\""},
+        {"\xed\x9f\xbf", "\"\xed\x9f\xbf\""},
+        {"\xee\x80\x80", "\"\xee\x80\x80\""},
+        {"\xf0\x90\x80\x80", "\"\xf0\x90\x80\x80\""},
+        {"\xf4\x8f\xbf\xbf", "\"\xf4\x8f\xbf\xbf\""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        AUTO_TEXT out = text_new(0);
+        json_write_string(&out, rows[i].in);
+        assert_string_equal(text_str(&out), rows[i].out);
+    }
+}
+
 static void json_write_string_n__when_nul_inside__then_escaped(void **state) {
     AUTO_TEXT out = text_new(0);
     json_write_string_n(&out, "a\0b", 3);
@@ -122,6 +154,7 @@ int main(void) {
     json_start();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_write_string__when_text_varies__then_escaped_minimally),
+        cmocka_unit_test(json_write_string__when_ill_formed__then_each_byte_is_replaced),
         cmocka_unit_test(json_write_string_n__when_nul_inside__then_escaped),
         cmocka_unit_test(json_write_string_n__when_len_is_shorter__then_stops),
         cmocka_unit_test(json_write_key__when_called__then_quoted_with_colon),

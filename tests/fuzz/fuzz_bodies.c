@@ -1,0 +1,118 @@
+/* Every body decoder on any bytes. The first byte chooses the decoder, the rest is the body. What must hold:
+   1. A decoder succeeds when, and only when, it found nothing.
+   2. Findings are always written as a JSON value, whatever the client sent.
+   3. An order that was accepted, written out again and read again, is the same order. */
+#include "base/memory.h"
+#include "codec/bodies.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool held) {
+    if (!held) abort();
+}
+
+static void write_order(struct text *out, const struct order_body *order) {
+    text_add_str(out, "{\"userId\":");
+    json_write_string(out, order->user_id);
+    text_add_str(out, ",\"items\":[");
+    for (size_t i = 0; i < order->line_count; i++) {
+        text_add_str(out, i == 0 ? "{\"productId\":" : ",{\"productId\":");
+        text_add_i64(out, order->lines[i].product_id);
+        text_add_str(out, ",\"quantity\":");
+        text_add_i64(out, order->lines[i].quantity);
+        text_add_char(out, '}');
+    }
+    text_add_str(out, "]}");
+}
+
+static struct result decode_order(const char *body, size_t len, struct field_errors *errors) {
+    struct order_body order, again;
+    const struct result result = body_order(body, len, errors, &order);
+    if (failed(result)) return result;
+    AUTO_TEXT out = text_new(0);
+    write_order(&out, &order);
+    struct field_errors none;
+    require(!failed(body_order(out.data, out.len, &none, &again)));
+    require(strcmp(order.user_id, again.user_id) == 0 && order.line_count == again.line_count);
+    require(memcmp(order.lines, again.lines, order.line_count * sizeof *order.lines) == 0);
+    return result;
+}
+
+static struct result decode_payment(const char *body, size_t len, struct field_errors *errors) {
+    struct payment_body value;
+    return body_payment(body, len, errors, &value);
+}
+static struct result decode_cancel(const char *body, size_t len, struct field_errors *errors) {
+    struct cancel_body value;
+    return body_cancel(body, len, errors, &value);
+}
+static struct result decode_status(const char *body, size_t len, struct field_errors *errors) {
+    struct status_body value;
+    return body_status(body, len, errors, &value);
+}
+static struct result decode_product(const char *body, size_t len, struct field_errors *errors) {
+    struct product_body value;
+    return body_product(body, len, errors, &value);
+}
+static struct result decode_stock(const char *body, size_t len, struct field_errors *errors) {
+    struct stock_body value;
+    return body_stock(body, len, errors, &value);
+}
+static struct result decode_adjustment(const char *body, size_t len, struct field_errors *errors) {
+    struct adjustment_body value;
+    return body_adjustment(body, len, errors, &value);
+}
+
+/* Touches every string of an entry, for the sanitizer to see. */
+static void visit_token(void *arg, const struct token_entry *entry) {
+    size_t *bytes = arg;
+    *bytes += strlen(entry->name);
+    for (size_t i = 0; i < entry->scope_count; i++) *bytes += strlen(entry->scopes[i]);
+    for (size_t i = 0; i < entry->prefix_count; i++) *bytes += strlen(entry->prefixes[i]);
+}
+static struct result decode_tokens(const char *body, size_t len, struct field_errors *errors) {
+    size_t bytes = 0;
+    const struct result result = body_tokens(body, len, errors, visit_token, &bytes);
+    require(!failed(result) || bytes == 0);
+    return result;
+}
+
+static struct result (*const decoders[])(const char *, size_t, struct field_errors *) = {
+    decode_order,   decode_payment, decode_cancel,     decode_status, body_empty,
+    decode_product, decode_stock,   decode_adjustment, decode_tokens,
+};
+#define DECODERS (sizeof decoders / sizeof *decoders)
+
+/* {"errors":[…]} is an object with one unknown field: the strict reader itself says that it is JSON. */
+static void check_findings(const struct field_errors *errors) {
+    AUTO_TEXT out = text_new(0);
+    text_add_char(&out, '{');
+    field_errors_write(&out, errors);
+    text_add_char(&out, '}');
+    struct field_errors about;
+    require(failed(body_empty(out.data, out.len, &about)));
+    require(about.count == 1 && strcmp(about.list[0].pointer, "/errors") == 0);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    json_start();
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size == 0) return 0;
+    const size_t len = size - 1;
+    /* A copy of exactly the body's size, so that a read beyond it is seen. */
+    AUTO_FREE char *body = len == 0 ? NULL : malloc(len);
+    if (len > 0) memcpy(body, data + 1, len);
+    struct field_errors errors;
+    const struct result result = decoders[data[0] % DECODERS](body, len, &errors);
+    require(failed(result) == (errors.count > 0));
+    require(!failed(result) || result.code == ERROR_INVALID_REQUEST);
+    check_findings(&errors);
+    return 0;
+}
