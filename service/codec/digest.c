@@ -15,7 +15,7 @@ static void sha256_fetch(void) { sha256 = EVP_MD_fetch(NULL, "SHA256", NULL); }
 
 static void require(bool done) {
     if (done) return;
-    LOG(LOG_ERROR, "digest-failed");
+    LOG(LOG_ERROR, "digest-failed", LOGS("algorithm", "SHA-256"));
     abort();
 }
 
