@@ -12,10 +12,10 @@ static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 void cursor_write(char kind, int64_t id, char *out) {
     unsigned char bytes[CURSOR_BYTES] = {(unsigned char)kind};
     for (int i = 0; i < 8; i++) bytes[1 + i] = (unsigned char)((uint64_t)id >> (56 - 8 * i));
-    for (int group = 0; group < CURSOR_BYTES / 3; group++) {
+    for (size_t group = 0; group < CURSOR_BYTES / 3; group++) {
         const unsigned char *in = bytes + 3 * group;
         const uint32_t bits = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
-        for (int i = 0; i < 4; i++) out[4 * group + i] = digits[bits >> (18 - 6 * i) & 63];
+        for (size_t i = 0; i < 4; i++) out[4 * group + i] = digits[bits >> (18 - 6 * i) & 63];
     }
     out[CURSOR_DIGITS] = '\0';
 }
