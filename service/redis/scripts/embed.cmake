@@ -1,7 +1,7 @@
 # cmake -DOUT=scripts_text.c -DSOURCES=a.lua,b.lua -P embed.cmake
 # Writes one C file with `const char script_<name>[]`, the bytes of each source and a NUL.
 string(REPLACE "," ";" sources "${SOURCES}")
-set(text "/* Made from redis/scripts/*.lua. */\n#include \"redis/scripts.h\"\n")
+set(text "// Made from the sources of redis/scripts/.\n#include \"redis/scripts.h\"\n")
 foreach(source ${sources})
   get_filename_component(name ${source} NAME_WE)
   file(READ ${source} bytes HEX)

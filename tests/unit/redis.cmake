@@ -1,0 +1,6 @@
+lockstock_unit_test(command redis base)
+lockstock_unit_test(redis_url redis base)
+lockstock_unit_test(resolver redis loop base)
+lockstock_unit_test(scripts redis base)
+lockstock_unit_test(server_info redis base)
+lockstock_unit_test(value redis base)
