@@ -147,6 +147,22 @@ static void loop_timer__when_it_starts_itself_with_zero__then_descriptors_are_st
     assert_true(scene.other_calls >= 1);
 }
 
+static void count_turn(void *arg) { scene.turns++; }
+
+static void start_and_count(void *arg) {
+    loop_timer_start(scene.timer, 0, 0);
+    count_call();
+}
+
+static void loop_timer__when_it_starts_itself_with_zero__then_once_a_turn(void **state) {
+    scene.stop_at = 20;
+    loop_on_turn(scene.loop, count_turn, NULL);
+    scene.timer = loop_timer_new(scene.loop, start_and_count, NULL);
+    loop_timer_start(scene.timer, 0, 0);
+    loop_run(scene.loop);
+    assert_true(scene.turns >= scene.calls);
+}
+
 /* Watches */
 
 static void loop_watch__when_readable__then_told_until_read(void **state) {
@@ -218,7 +234,7 @@ static void connect_tcp(int ends[2]) {
     close(listener);
 }
 
-static void loop_watch__when_connection_is_reset__then_all_asked_events_once(void **state) {
+static void loop_watch__when_connection_is_reset__then_all_asked_events_once_a_set(void **state) {
     int ends[2];
     connect_tcp(ends);
     scene.watch = loop_watch_new(scene.loop, ends[0], on_watch, NULL);
@@ -231,6 +247,10 @@ static void loop_watch__when_connection_is_reset__then_all_asked_events_once(voi
     loop_timer_start(scene.timer, 20, 0);
     loop_run(scene.loop);
     assert_int_equal(scene.calls, 2); /* the watch once, then the timer: an error does not keep the loop busy */
+    assert_int_equal(scene.events, LOOP_READ | LOOP_HANGUP);
+    scene.events = 0;
+    loop_watch_set(scene.watch, LOOP_READ | LOOP_HANGUP);
+    loop_run(scene.loop);
     assert_int_equal(scene.events, LOOP_READ | LOOP_HANGUP);
     scene.watch = loop_watch_free(scene.watch);
     close(ends[0]);
@@ -471,12 +491,13 @@ int main(void) {
         TEST(loop_timer__when_started_again__then_the_first_start_is_forgotten),
         TEST(loop_timer__when_freed_in_its_callback__then_safe),
         TEST(loop_timer__when_it_starts_itself_with_zero__then_descriptors_are_still_served),
+        TEST(loop_timer__when_it_starts_itself_with_zero__then_once_a_turn),
         TEST(loop_watch__when_readable__then_told_until_read),
         TEST(loop_watch__when_both_asked_and_ready__then_told_together),
         TEST(loop_watch__when_peer_hangs_up__then_hangup_without_reading),
         TEST(loop_watch__when_only_hangup_is_asked__then_data_is_not_told),
         TEST(loop_watch__when_paused__then_not_told_until_set_again),
-        TEST(loop_watch__when_connection_is_reset__then_all_asked_events_once),
+        TEST(loop_watch__when_connection_is_reset__then_all_asked_events_once_a_set),
         TEST(loop_watch__when_freed_in_its_callback__then_safe),
         TEST(loop_watch__when_freed_by_another_of_the_same_poll__then_not_called),
         TEST(loop_watch__when_number_is_used_again__then_the_new_one_is_watched),
