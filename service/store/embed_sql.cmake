@@ -1,0 +1,17 @@
+# Writes migrations_text.c: the texts of the numbered migrations, in the order given.
+# cmake -DOUT=file.c -DSOURCES=V001__a.sql,V002__b.sql -P embed_sql.cmake
+string(REPLACE "," ";" sources "${SOURCES}")
+set(rows "")
+foreach(source ${sources})
+  get_filename_component(name ${source} NAME_WE)
+  if(NOT name MATCHES "^V([0-9][0-9][0-9])__[a-z_]+$")
+    message(FATAL_ERROR "${source}: a migration is named V001__some_words.sql")
+  endif()
+  math(EXPR version "1${CMAKE_MATCH_1} - 1000")
+  file(READ ${source} text)
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "\n" "\\n\"\n     \"" text "${text}")
+  string(APPEND rows "    {${version}, \"${name}\",\n     \"${text}\"},\n")
+endforeach()
+file(WRITE ${OUT} "/* Made from sql/ by embed_sql.cmake. */\n#include \"store/migrations.h\"\n\nconst struct migration migrations[] = {\n${rows}};\nconst size_t migration_count = sizeof migrations / sizeof *migrations;\n")
