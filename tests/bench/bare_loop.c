@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "bench/batch.h"
-#include "bench/histogram.h"
+#include "bench/latency.h"
 #include "bench/options.h"
 #include "redis/scripts.h"
 
@@ -30,8 +30,10 @@ struct worker {
     struct db_options db;
     int64_t open_us, close_us;
     uint64_t orders;
-    int64_t busy_us; /* inside transactions */
-    struct histogram transaction, redis, whole;
+    int64_t busy_us;             /* inside transactions */
+    int64_t step_us[STEP_COUNT]; /* warm-up included */
+    uint64_t transactions;       /* likewise */
+    struct latency transaction, redis, whole;
 };
 
 static void check(struct result r, const char *what) {
@@ -98,9 +100,9 @@ static void step(struct worker *worker, struct db *db, struct batch *batch, cons
     int64_t end_us = clock_mono_us();
     redis_us += call(lock, lock->release_sha, false);
     if (start_us < worker->open_us || end_us >= worker->close_us) return;
-    histogram_add(&worker->transaction, end_us - begin_us);
-    histogram_add(&worker->redis, redis_us);
-    histogram_add(&worker->whole, clock_mono_us() - start_us);
+    latency_add(&worker->transaction, end_us - begin_us);
+    latency_add(&worker->redis, redis_us);
+    latency_add(&worker->whole, clock_mono_us() - start_us);
     worker->busy_us += end_us - begin_us;
     worker->orders += batch->count;
 }
@@ -117,7 +119,9 @@ static void *worker_main(void *arg) {
     while (clock_mono_us() < worker->close_us) {
         check(batch_prepare(&batch, db, &ids), "preparing a batch");
         step(worker, db, &batch, &lock);
+        worker->transactions++;
     }
+    memcpy(worker->step_us, batch.step_us, sizeof worker->step_us);
     lock_close(&lock);
     db_close(db);
     batch_done(&batch);
@@ -125,25 +129,42 @@ static void *worker_main(void *arg) {
     return NULL;
 }
 
+/* Mean microseconds of each statement. */
+static void print_steps(const struct options *options, const struct worker *workers) {
+    printf(",\"stepsUs\":{");
+    for (int step = 0; step < STEP_COUNT; step++) {
+        int64_t us = 0;
+        uint64_t transactions = 0;
+        for (int i = 0; i < options->threads; i++) {
+            us += workers[i].step_us[step];
+            transactions += workers[i].transactions;
+        }
+        printf("%s\"%s\":%.1f", step ? "," : "", batch_step_names[step],
+               (double)us / (double)(transactions + !transactions));
+    }
+    printf("}");
+}
+
 static void print(const struct options *options, const struct worker *workers) {
-    static struct histogram transaction, redis, whole;
+    static struct latency transaction, redis, whole;
     double rate = 0;
     uint64_t orders = 0;
     for (int i = 0; i < options->threads; i++) {
-        histogram_merge(&transaction, &workers[i].transaction);
-        histogram_merge(&redis, &workers[i].redis);
-        histogram_merge(&whole, &workers[i].whole);
+        latency_merge(&transaction, &workers[i].transaction);
+        latency_merge(&redis, &workers[i].redis);
+        latency_merge(&whole, &workers[i].whole);
         orders += workers[i].orders;
         if (workers[i].busy_us > 0) rate += (double)workers[i].orders * 1e6 / (double)workers[i].busy_us;
     }
     printf("{\"batch\":%lld,\"threads\":%lld,\"orders\":%llu,\"rate\":%.1f,\"transactionUs\":",
            (long long)options->batch, (long long)options->threads, (unsigned long long)orders, rate);
-    histogram_print(&transaction, stdout);
+    latency_print(&transaction, stdout);
+    print_steps(options, workers);
     if (options->lone) {
         printf(",\"redisUs\":");
-        histogram_print(&redis, stdout);
+        latency_print(&redis, stdout);
         printf(",\"wholeUs\":");
-        histogram_print(&whole, stdout);
+        latency_print(&whole, stdout);
     }
     printf("}\n");
 }

@@ -9,6 +9,9 @@
 #define ID_BLOCK 1024
 #define TTL_MS 1800000
 
+const char *const batch_step_names[STEP_COUNT] = {"begin", "lock",      "price",  "update", "orders",
+                                                  "items", "movements", "outbox", "commit"};
+
 struct batch batch_new(size_t count, int64_t product_id, int64_t quantity) {
     return (struct batch){.count = count,
                           .product_id = product_id,
@@ -96,29 +99,53 @@ static RESULT take_stock(struct batch *batch, struct stock_row *row) {
     return OK;
 }
 
+/* The time since the last statement belongs to this one. */
+static void pass(struct batch *batch, enum batch_step step) {
+    int64_t now_us = clock_mono_us();
+    batch->step_us[step] += now_us - batch->clock_us;
+    batch->clock_us = now_us;
+}
+
+static RESULT read_stock(struct batch *batch, struct db *db, enum row_lock lock, struct stock_row *row,
+                         int64_t *now_ms) {
+    size_t found = 0;
+    TRY(inventories_lock(db, &batch->product_id, 1, lock, row, &found, now_ms));
+    if (found != 1) FAIL(PRODUCT_NOT_FOUND, 0);
+    pass(batch, STEP_LOCK);
+    TRY(products_price(db, row, 1));
+    pass(batch, STEP_PRICE);
+    return OK;
+}
+
 static RESULT write_rows(struct batch *batch, struct db *db, enum row_lock lock) {
     struct stock_row row = {0};
-    size_t found = 0;
-    int64_t now_ms = clock_wall_ms();
-    TRY(inventories_lock(db, &batch->product_id, 1, lock, &row, &found, &now_ms));
-    if (found != 1) FAIL(PRODUCT_NOT_FOUND, 0);
-    TRY(products_price(db, &row, 1));
+    int64_t now_ms = 0;
+    TRY(read_stock(batch, db, lock, &row, &now_ms));
     int64_t expected = row.version;
     TRY(take_stock(batch, &row));
     TRY(inventories_update(db, &row, &expected, 1, true));
+    pass(batch, STEP_UPDATE);
     TRY(orders_insert(db, batch->orders, batch->count));
+    pass(batch, STEP_ORDERS);
     TRY(order_items_insert(db, batch->orders, batch->count));
+    pass(batch, STEP_ITEMS);
     TRY(movements_insert(db, batch->movements, batch->count, now_ms));
+    pass(batch, STEP_MOVEMENTS);
     TRY(outbox_insert(db, batch->events, batch->count + 1, now_ms));
+    pass(batch, STEP_OUTBOX);
     return OK;
 }
 
 RESULT batch_run(struct batch *batch, struct db *db, enum row_lock lock) {
+    batch->clock_us = clock_mono_us();
     TRY(db_begin(db));
+    pass(batch, STEP_BEGIN);
     struct result done = write_rows(batch, db, lock);
     if (failed(done)) {
         db_rollback(db);
         return done;
     }
-    return db_commit(db);
+    TRY(db_commit(db));
+    pass(batch, STEP_COMMIT);
+    return OK;
 }

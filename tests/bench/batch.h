@@ -5,6 +5,21 @@
 #include "base/text.h"
 #include "store/tables.h"
 
+/* The statements of the transaction, in order. */
+enum batch_step {
+    STEP_BEGIN,
+    STEP_LOCK,
+    STEP_PRICE,
+    STEP_UPDATE,
+    STEP_ORDERS,
+    STEP_ITEMS,
+    STEP_MOVEMENTS,
+    STEP_OUTBOX,
+    STEP_COMMIT,
+    STEP_COUNT
+};
+extern const char *const batch_step_names[STEP_COUNT];
+
 /* Orders of one line each, all of one product. */
 struct batch {
     size_t count;
@@ -12,8 +27,9 @@ struct batch {
     struct order *orders;
     struct order_item *items; /* orders[i].items points at items[i] */
     struct movement *movements;
-    struct event *events;  /* order.created of each, then one stock.changed */
-    struct text *payloads; /* of the events */
+    struct event *events;                  /* order.created of each, then one stock.changed */
+    struct text *payloads;                 /* of the events */
+    int64_t step_us[STEP_COUNT], clock_us; /* time by statement, summed over all runs */
 };
 
 /* Ids of orders from blocks of the service's own id_blocks table. */

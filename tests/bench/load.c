@@ -39,11 +39,11 @@ static void print_statuses(const char *name, const uint64_t *counts) {
 
 static void print_latencies(const struct load_result *result) {
     printf("\"latencyUs\":{\"all\":");
-    histogram_print(&result->all, stdout);
+    latency_print(&result->all, stdout);
     for (int class = 1; class < 6; class ++) {
         if (!result->by_class[class].count) continue;
         printf(",\"%dxx\":", class);
-        histogram_print(&result->by_class[class], stdout);
+        latency_print(&result->by_class[class], stdout);
     }
     printf("},");
 }

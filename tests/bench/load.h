@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "bench/histogram.h"
+#include "bench/latency.h"
 
 #include <netinet/in.h>
 
@@ -30,7 +30,7 @@ struct load_result {
     uint64_t total[LOAD_STATUS_MAX];    /* all replies: what the database must account for */
     uint64_t errors[LOAD_ERRORS];
     uint64_t reconnects; /* after Connection: close */
-    struct histogram all, by_class[6];
+    struct latency all, by_class[6];
     double seconds, cpu_seconds;
 };
 

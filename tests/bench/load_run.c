@@ -116,8 +116,8 @@ static void count(struct load *load, const struct connection *c, int64_t now_us)
     load->answered++;
     if (now_us < load->open_us || now_us >= load->close_us) return;
     result->statuses[status]++;
-    histogram_add(&result->all, now_us - c->started_us);
-    histogram_add(&result->by_class[status / 100], now_us - c->started_us);
+    latency_add(&result->all, now_us - c->started_us);
+    latency_add(&result->by_class[status / 100], now_us - c->started_us);
 }
 
 static void answered(struct load *load, struct connection *c) {

@@ -117,7 +117,7 @@ def bare_loop(batch, threads=1):
             result = stand.tool("bare_loop", "--mysql", database.url(), "--batch", size, "--threads", threads,
                                 *times.options())
             return {"rate": result["rate"], "p50": result["transactionUs"]["p50"],
-                    "p99": result["transactionUs"]["p99"], "train": float(size)}
+                    "p99": result["transactionUs"]["p99"], "train": float(size), "steps": result["stepsUs"]}
         return _on_database(stand, body)
     return measure
 
@@ -130,7 +130,7 @@ def lone_bare():
                                 *times.options())
             return {"rate": 1e6 / max(result["wholeUs"]["p50"], 1), "p50": result["wholeUs"]["p50"],
                     "p99": result["wholeUs"]["p99"], "transaction_p50": result["transactionUs"]["p50"],
-                    "redis_p50": result["redisUs"]["p50"]}
+                    "redis_p50": result["redisUs"]["p50"], "steps": result["stepsUs"]}
         return _on_database(stand, body)
     return measure
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "bench/batch.h"
-#include "bench/histogram.h"
+#include "bench/latency.h"
 #include "bench/options.h"
 #include "bench/seed_lock.h"
 
@@ -34,7 +34,7 @@ struct buyer {
     pthread_t thread;
     struct shop *shop;
     struct seed_lock lock;
-    struct histogram latency;
+    struct latency latency;
     uint64_t conflicts, busy;
 };
 
@@ -68,7 +68,7 @@ static void buy_until_stopped(struct buyer *buyer, struct db *db) {
         int64_t now_us = clock_mono_us();
         if (now_us < buyer->shop->open_us || now_us >= buyer->shop->close_us) continue;
         if (bought)
-            histogram_add(&buyer->latency, now_us - start_us);
+            latency_add(&buyer->latency, now_us - start_us);
         else
             buyer->busy++;
     }
@@ -120,11 +120,11 @@ static void run(struct shop *shop, struct buyer *buyers) {
 }
 
 static void print(const struct options *options, const struct buyer *buyers) {
-    static struct histogram all;
+    static struct latency all;
     uint64_t conflicts = 0, busy = 0, tries = 0;
     struct rusage use;
     for (int i = 0; i < options->threads; i++) {
-        histogram_merge(&all, &buyers[i].latency);
+        latency_merge(&all, &buyers[i].latency);
         conflicts += buyers[i].conflicts;
         busy += buyers[i].busy;
         tries += buyers[i].lock.tries;
@@ -132,7 +132,7 @@ static void print(const struct options *options, const struct buyer *buyers) {
     getrusage(RUSAGE_SELF, &use);
     printf("{\"seconds\":%lld,\"orders\":%llu,\"rate\":%.1f,\"latencyUs\":", (long long)options->seconds,
            (unsigned long long)all.count, (double)all.count / (double)options->seconds);
-    histogram_print(&all, stdout);
+    latency_print(&all, stdout);
     printf(",\"conflicts\":%llu,\"busy\":%llu,\"tries\":%llu,\"cpuSeconds\":%.3f}\n", (unsigned long long)conflicts,
            (unsigned long long)busy, (unsigned long long)tries,
            (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +

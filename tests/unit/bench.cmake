@@ -1,0 +1,3 @@
+lockstock_unit_test(latency bench)
+lockstock_unit_test(load_request bench)
+lockstock_unit_test(reply bench)
