@@ -1,0 +1,7 @@
+lockstock_unit_test(balance store)
+lockstock_unit_test(crc32 store)
+lockstock_unit_test(db_errors store)
+lockstock_unit_test(db_time store)
+lockstock_unit_test(db_url store)
+lockstock_unit_test(many store)
+lockstock_unit_test(migrations store)
