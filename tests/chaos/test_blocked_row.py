@@ -100,6 +100,27 @@ class BlockedRow(Case):
         session.rollback()
         self.assertEqual((self.stock(free), self.stock(blocked)), (9, 10))
 
+    def test_row__when_a_foreign_session_closes_a_cycle__then_the_train_runs_again(self):
+        """1213: the heavier transaction is spared, so the foreign one writes something first."""
+        low, high = self.product(stock=10), self.product(stock=10)
+        before = self.metric("lockstock_deadlocks_total")
+        session = self.db.session()
+        self.addCleanup(session.close)
+        with session.cursor() as cursor:
+            cursor.execute("UPDATE products SET name='heavy' WHERE id NOT IN (%s, %s)", (low, high))
+            cursor.execute("INSERT INTO outbox_events (event_id, aggregate_type, aggregate_id, event_type, payload,"
+                           " created_at) VALUES " + ",".join(f"('foreign-{n}', 'X', '0', 'x', '{{}}', NOW(6))"
+                                                             for n in range(50)))
+            cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (high,))
+            buying = Background(lambda: self.order((low, 1), (high, 1), http=self.client()))
+            waits = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state='LOCK WAIT'"
+            eventually(lambda: self.db.value(waits) >= 1, 3, "ours holds the low row and waits for the high one")
+            cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (low,))
+        session.rollback()
+        self.assertEqual(buying.result().status, 201)
+        self.assertGreater(self.metric("lockstock_deadlocks_total"), before)
+        self.assertEqual((self.stock(low), self.stock(high)), (9, 9))
+
 
 if __name__ == "__main__":
     main()

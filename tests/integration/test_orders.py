@@ -351,6 +351,7 @@ class Events(Case):
                          [{"productId": lamp, "stock": 8, "version": self.inventory(lamp)["version"]}])
         self.assertEqual((changed[0]["aggregate_type"], changed[0]["aggregate_version"]),
                          ("PRODUCT", self.inventory(lamp)["version"]))
+        self.assertIn("a" * 32, created["trace_id"])
         for row in (created, changed[0]):
             self.assertEqual(row["part"], zlib.crc32(row["aggregate_id"].encode()) % 64)
 
@@ -373,7 +374,9 @@ class Events(Case):
                                                     http=self.client()))
         finally:
             self.db.run("DROP TRIGGER poison")
-        self.assert_problem(answers[7], 500, "SYS-001")
+        found = self.assert_problem(answers[7], 500, "SYS-001")
+        lines = [e for e in self.service.log() if e.get("requestId") == found["requestId"] and e["level"] == "error"]
+        self.assertEqual(len(lines), 1, "one failure, one line")
         self.assertEqual([a.status for n, a in enumerate(answers) if n != 7], [201] * 19)
         self.assertEqual(self.db.count("orders", "user_id='poisoned'"), 0)
         self.assertEqual((self.stock(lamp), self.sold(lamp)), (81, 19))
