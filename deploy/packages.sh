@@ -10,7 +10,7 @@ packages_of() {
         libssl-dev default-libmysqlclient-dev libcmocka-dev ;;
     servers) echo mariadb-server redis-server curl ;;
     test) echo python3 python3-pymysql python3-yaml ;;
-    lint) echo clang clang-format clang-tidy cppcheck shellcheck python3 python3-yaml ;;
+    lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;
     bench) echo wrk python3 python3-pymysql ;;
     *)
         echo "packages: no group '$1'" >&2

@@ -1,7 +1,7 @@
 #!/bin/bash
 # tests/run.sh [all|lint|unit|integration|chaos] (make test PART=…): builds what the part needs and runs it on private
 # servers. PRESET chooses the binaries of integration and chaos (release) and of unit (asan).
-#   lint         the checkers, formatting, cppcheck, clang-tidy, the clang build, gcc -fanalyzer
+#   lint         the checkers, formatting, shellcheck, clang-tidy, the clang build, gcc -fanalyzer
 #   unit         one cmocka program per source file, under the address, undefined-behaviour and thread sanitizers
 #   integration  C against real servers, then tests/integration/test_*.py
 #   chaos        tests/chaos/test_*.py: kills, pauses, cuts

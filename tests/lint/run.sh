@@ -31,12 +31,6 @@ c_files() { find service tests -name '*.[ch]' -print0; }
 # Newer versions lay out some lines differently; one version decides, or nobody could satisfy all.
 format() { c_files | xargs -0 -r clang-format --dry-run -Werror; }
 
-# It does not know __VA_OPT__ (base/log.h).
-cpp_check() {
-    cppcheck -q -j2 --std=c11 '-D__VA_OPT__(...)=__VA_ARGS__' --enable=warning,performance,portability --library=posix --inline-suppr -I service \
-        --suppressions-list=tests/lint/cppcheck.txt --error-exitcode=1 service
-}
-
 # Configured with clang, or the compiler's own warning flags are strangers to it.
 tidy() {
     find service -name '*.c' -print0 | xargs -0 -r -n4 -P2 clang-tidy -p build/clang --quiet --warnings-as-errors='*'
@@ -55,7 +49,6 @@ if clang-format --version | grep -q 'version 14\.'; then
 else
     skip format "$(clang-format --version); version 14 (Debian 12) decides"
 fi
-step cppcheck cpp_check
 step clang deploy/build.sh clang
 step tidy tidy
 step analyzer deploy/build.sh analyzer
