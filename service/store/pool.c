@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "metrics/metrics.h"
 
 #include <assert.h>
@@ -197,7 +198,7 @@ static void start_worker(struct pool *pool, int number) {
         LOG(LOG_ERROR, "pool.thread_failed", LOGI("worker", number));
         abort(); /* at start: the deployment gives too few threads */
     }
-    snprintf(name, sizeof name, "lockstock-db-%d", number);
+    text_format(name, sizeof name, "lockstock-db-%d", number);
     pthread_setname_np(worker->thread, name);
 }
 
