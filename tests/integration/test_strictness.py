@@ -244,7 +244,7 @@ class Paths(Strict):
 
 class RequestIds(Strict):
     def test_id__when_sane__then_it_comes_back_and_stands_in_the_log(self):
-        for sent in ("abc-123", "0" * 64, "A.b_c:d"):
+        for sent in ("abc-123", "0" * 64, "A.b_c-d"):
             reply = self.http.get("/v1/orders/987654321", headers={"X-Request-Id": sent})
             self.assertEqual((reply.headers["x-request-id"], reply.json["requestId"]), (sent, sent))
 
@@ -254,7 +254,7 @@ class RequestIds(Strict):
             headers = {} if sent is None else {"X-Request-Id": sent}
             got = self.http.get("/v1/orders/987654321", headers=headers).headers["x-request-id"]
             self.assertNotEqual(got, sent)
-            self.assertRegex(got, r"^[A-Za-z0-9._:-]{8,64}$")
+            self.assertRegex(got, r"^[A-Za-z0-9._-]{8,64}$")
             seen.add(got)
         self.assertEqual(len(seen), 6)
 
