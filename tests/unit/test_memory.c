@@ -18,7 +18,7 @@
 static void mem_new__when_asked__then_zeroed(void **state) {
     AUTO_FREE char *p = mem_new(4096);
     for (size_t i = 0; i < 4096; i++) assert_int_equal(p[i], 0);
-    AUTO_FREE char *nothing = mem_new(0);
+    AUTO_FREE void *nothing = mem_new(0);
     assert_non_null(nothing);
 }
 
