@@ -20,6 +20,13 @@ struct text {
 struct text text_new(size_t limit);
 /* Frees; harmless on a zeroed or taken text. */
 void text_done(struct text *t);
+/* Hands the text over and leaves an empty one. */
+#define TAKE_TEXT(t)                                                                                                   \
+    ({                                                                                                                 \
+        struct text take_ = (t);                                                                                       \
+        (t) = (struct text){0};                                                                                        \
+        take_;                                                                                                         \
+    })
 /* Keeps the memory, forgets the content and the overflow mark. */
 void text_clear(struct text *t);
 void text_add(struct text *t, const char *data, size_t len);

@@ -13,7 +13,7 @@ enum command_kind {
     COMMAND_STOCK_SET,
 };
 
-#define VERSION_ANY INT64_C(-1)
+#define IF_MATCH_MAX 8 /* versions one If-Match may name */
 
 struct command {
     enum command_kind kind;
@@ -41,7 +41,9 @@ struct command {
         } adjust;
         struct {
             int64_t stock;
-            int64_t expected_version; /* VERSION_ANY = If-Match: * */
+            bool any_version;               /* If-Match: * */
+            int64_t versions[IF_MATCH_MAX]; /* else one of these */
+            size_t version_count;
         } set;
     };
     char event_id[TEXT_UUID_SIZE]; /* made with the command: id of its first event */

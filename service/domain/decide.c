@@ -54,11 +54,17 @@ static void decide_adjust(struct world *world, const struct command *command, st
     ret->stock = cell;
 }
 
+static bool version_matches(const struct command *command, int64_t version) {
+    if (command->set.any_version) return true;
+    for (size_t i = 0; i < command->set.version_count; i++)
+        if (command->set.versions[i] == version) return true;
+    return false;
+}
+
 static void decide_set(struct world *world, const struct command *command, struct decision *ret) {
     struct stock_cell *cell = find_stock(world, command, ret);
     if (cell == NULL) return;
-    int64_t expected = command->set.expected_version;
-    if (expected != VERSION_ANY && expected != cell->row.version) {
+    if (!version_matches(command, cell->row.version)) {
         ret->version = cell->row.version;
         decide_refuse(ret, ERROR_VERSION_MISMATCH, NULL);
         return;

@@ -27,6 +27,9 @@ void facade_submit(struct facade *facade, struct rider *rider);
 /* The client went away: done() will not be called. A rider that has not boarded is dropped and does nothing. */
 void facade_abandon(struct facade *facade, struct rider *rider);
 
+/* Makes trains while there are slots and riders. To be registered as a turn callback. */
+void facade_pump(void *facade);
+
 /* Nothing waits, nothing is on its way, every lock of a train has been let go. */
 bool facade_is_idle(const struct facade *facade);
 

@@ -46,8 +46,6 @@ void facade_enqueue(struct facade *facade, struct rider *rider);
 void facade_finish(struct facade *facade, struct rider *rider);
 void facade_refuse(struct facade *facade, struct rider *rider, enum error error, const char *detail,
                    const char *extras);
-/* Makes trains while there are slots and riders. Turn callback. */
-void facade_pump(void *facade);
 
 /* twins.c: riders with the same Idempotency-Key in this process. */
 /* True: the rider follows an earlier twin and is kept there. False: it leads now (or has no key). */

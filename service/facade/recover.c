@@ -3,6 +3,7 @@
    then look for an event of the transaction. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "facade/trip.h"
 
 #include <stdlib.h>
@@ -22,18 +23,12 @@ static RESULT lock_same_rows(struct attempt *attempt, struct db *db) {
     size_t count = 0;
     int64_t now_ms = 0;
     if (attempt->product_count > 0) {
-        struct stock_row *rows = calloc(attempt->product_count, sizeof rows[0]);
-        if (rows == NULL) FAIL(STORE_DOWN, 0);
-        struct result result =
-            inventories_lock(db, attempt->product_ids, attempt->product_count, ROW_LOCK_WAIT, rows, &count, &now_ms);
-        free(rows);
-        return result;
+        AUTO_FREE struct stock_row *rows = mem_array(attempt->product_count, sizeof rows[0]);
+        return inventories_lock(db, attempt->product_ids, attempt->product_count, ROW_LOCK_WAIT, rows, &count, &now_ms);
     }
-    struct order *orders = calloc(attempt->order_count + 1, sizeof orders[0]);
-    if (orders == NULL) FAIL(STORE_DOWN, 0);
+    AUTO_FREE struct order *orders = mem_array(attempt->order_count + 1, sizeof orders[0]);
     struct result result = orders_lock(db, attempt->order_ids, attempt->order_count, orders, &count, &now_ms);
     for (size_t i = 0; i < count; i++) free(orders[i].items);
-    free(orders);
     return result;
 }
 

@@ -65,6 +65,8 @@ struct request *request_free(struct request *request) {
 
 static enum MHD_Result header_note(void *cls, enum MHD_ValueKind kind, const char *name, const char *value) {
     struct request *request = cls;
+    request->records++;
+    if (kind != MHD_HEADER_KIND) return MHD_YES;
     size_t len = strlen(name);
     for (int i = 0; i < KNOWN_COUNT; i++) {
         if (len != known_headers[i].len || strcasecmp(name, known_headers[i].name) != 0) continue;
@@ -102,6 +104,16 @@ static bool framing_is_clear(const struct request *request) {
     if (lengths > 1) return false;
     if (!coding) return true;
     return lengths == 0 && request->known_count[KNOWN_TRANSFER_ENCODING] == 1 && strcasecmp(coding, "chunked") == 0;
+}
+
+/* MHD keeps the headers, a record for each of them and the reply's headers in one pool. A request that left no room
+ * for its reply would be executed, and then its connection closed without a word. */
+static bool leaves_room(const struct request *request) {
+    const size_t record_size = 72; /* the larger of MHD's versions */
+    const char *cookie = request->known[KNOWN_COOKIE];
+    size_t used = MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)->header_size;
+    used += request->records * record_size + (cookie ? strlen(cookie) : 0);
+    return used + REPLY_ROOM <= CONNECTION_MEMORY;
 }
 
 /* -- checks: each finds nothing, or sets the refusal */
@@ -160,12 +172,14 @@ bool request_admit(struct request *request, const char *method) {
     static void (*const checks[])(struct request *) = {check_route, check_token, check_scope, check_site, check_length};
     request->stage = STAGE_BODY;
     request->method = method_parse(method);
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, header_note, request);
+    const int all = MHD_HEADER_KIND | MHD_COOKIE_KIND;
+    MHD_get_connection_values(request->connection, (enum MHD_ValueKind)all, header_note, request);
     id_take(request);
-    if (!framing_is_clear(request)) {
-        refuse(request, ERROR_INVALID_REQUEST, "the length of the body is ambiguous");
-        return false;
-    }
+    if (!leaves_room(request))
+        request_reply(request, reply_new(MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE)); /* as MHD itself does */
+    else if (!framing_is_clear(request))
+        request_problem(request, ERROR_INVALID_REQUEST, "the length of the body is ambiguous", NULL);
+    if (request->stage == STAGE_REPLIED) return false;
     for (size_t i = 0; i < sizeof checks / sizeof *checks && !request->refusal; i++) checks[i](request);
     return true;
 }
@@ -223,6 +237,10 @@ void *request_app(const struct request *request) { return request->http->options
 
 const char *request_param(const struct request *request, unsigned index) {
     return index < request->match.param_count ? request->match.params[index] : "";
+}
+
+const char *request_query_name(const struct request *request, unsigned index) {
+    return index < request->target.param_count ? request->target.params[index].name : NULL;
 }
 
 const char *request_query(const struct request *request, const char *name) {

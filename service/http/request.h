@@ -22,6 +22,8 @@ const char *request_param(const struct request *request,
                           unsigned index); /* decoded path segment {…}, NUL-free, by position */
 const char *request_query(const struct request *request,
                           const char *name); /* decoded; NULL when absent; "" when empty */
+const char *request_query_name(const struct request *request,
+                               unsigned index); /* names as sent, in order; NULL after the last */
 const char *request_header(const struct request *request, const char *name); /* NULL when absent */
 unsigned request_header_count(const struct request *request, const char *name);
 const char *request_body(const struct request *request, size_t *ret_len);
@@ -54,6 +56,6 @@ void request_problem_after(struct request *request, enum error error, const char
 struct reply problem_reply(const struct request *request, enum error error, const char *detail, const char *extras);
 
 /* -- parking: the reply comes later. on_gone (may be NULL) is called at most once, when the client hung up before the
-   reply; the request is freed right after it returns, so forget it there; no reply then. Noticed within about 100 ms.
- */
+   reply (noticed within about 100 ms) or the server is freed; the request dies after it returns, so forget it there; no
+   reply then. A client that only ends its sending side counts as gone. */
 void request_park(struct request *request, void (*on_gone)(void *arg), void *arg);

@@ -247,14 +247,16 @@ static void set__compares_the_version_as_it_stands_in_the_train(void **state) {
     struct line line = {1, 0};
     struct command command = {.kind = COMMAND_STOCK_SET, .lines = &line, .line_count = 1};
     command.set.stock = 3;
-    command.set.expected_version = 6;
+    command.set.version_count = 2;
+    command.set.versions[0] = 5;
+    command.set.versions[1] = 6;
     struct decision decision = run(command);
     assert_int_equal(decision.error, ERROR_VERSION_MISMATCH);
     assert_int_equal(decision.version, 7);
-    command.set.expected_version = 7;
+    command.set.versions[1] = 7;
     assert_int_equal(run(command).stock->row.stock, 3);
     assert_int_equal(run(command).error, ERROR_VERSION_MISMATCH); /* it has moved */
-    command.set.expected_version = VERSION_ANY;
+    command.set.any_version = true;
     assert_int_equal(run(command).error, ERROR_NONE);
 }
 

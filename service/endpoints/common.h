@@ -1,0 +1,62 @@
+/* What endpoints share: parameters and headers read strictly, short reads on a worker, commands on their way. Loop
+   thread. Each reader answers the request itself when it says false. */
+#pragma once
+
+#include "codec/json.h"
+#include "endpoints/service.h"
+#include "facade/rider.h"
+
+/* -- reading */
+/* SYS-003 with the findings. */
+void reply_invalid(struct request *request, const struct field_errors *errors);
+/* SYS-003 with one finding; pointer as in "?limit" or "/productId". */
+void reply_invalid_field(struct request *request, const char *pointer, const char *detail);
+/* Path segment as an id in 1..2^53-1. */
+bool read_id(struct request *request, unsigned index, const char *name, int64_t *ret);
+/* ?limit= and ?cursor= of a list of this kind. *ret_after is `start` without a cursor. Unknown query parameters
+ * (allowed: NULL-terminated names) are refused. */
+bool read_list(struct request *request, char kind, int64_t start, const char *const *allowed, size_t *ret_limit,
+               int64_t *ret_after);
+/* Idempotency-Key, unquoted; *ret is "" when absent. out has IDEMPOTENCY_KEY_MAX + 1 bytes. IDM-001. */
+bool read_idempotency_key(struct request *request, char *out);
+/* If-Match into a STOCK_SET command: PRD-006 when absent. */
+bool read_if_match(struct request *request, struct command *command);
+
+/* -- short reads: `work` runs on a worker and fills in result and answer; the reply follows by itself. */
+struct read {
+    struct db_job job;       /* first */
+    struct request *request; /* NULL: the client hung up */
+    struct result (*work)(struct read *read, struct db *db);
+
+    /* parameters, as the endpoint likes */
+    int64_t id, after;
+    size_t limit;
+    int status;
+    char text[PRODUCT_NAME_MAX * 4 + 1];
+    int64_t price, stock;
+
+    /* the answer */
+    struct result result;
+    int http_status;
+    struct text body;
+    char etag[40], location[160], extras[96];
+    const char *detail;
+    size_t listed;   /* items written by list_item_* */
+    int64_t last_id; /* of the last item written */
+    bool more;       /* there was one beyond the limit */
+};
+struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db));
+/* Parks the request and sends the read; SYS-011 when the queue of reads is full. */
+void read_start(struct read *read);
+void read_set_etag(struct read *read, int64_t version);
+
+/* Lists: {"items":[…],"nextCursor":…}. A work function asks for limit+1 rows and calls list_item_begins for each: false
+ * = beyond the limit, do not write it. */
+void list_begin(struct read *read);
+bool list_item_begins(struct read *read, int64_t id);
+void list_end(struct read *read, char kind);
+
+/* -- commands */
+/* Reads Idempotency-Key, gives the rider the request's identity, parks the request and submits. Owns the rider in any
+ * case. */
+void command_start(struct request *request, struct rider *rider);

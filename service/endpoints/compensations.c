@@ -1,0 +1,62 @@
+/* /v1/compensations: payments that came too late and must be given back. */
+#include "codec/bodies.h"
+#include "codec/documents.h"
+#include "endpoints/common.h"
+#include "endpoints/routes.h"
+#include "store/reads.h"
+
+#include <string.h>
+
+#define CURSOR_COMPENSATIONS 'c'
+
+static void write_compensation(void *arg, const struct compensation *row) {
+    struct read *read = arg;
+    if (list_item_begins(read, row->id)) document_compensation(&read->body, row);
+}
+
+static struct result list(struct read *read, struct db *db) {
+    list_begin(read);
+    TRY(compensations_list(db, read->text[0] ? read->text : NULL, read->after, read->limit + 1, write_compensation,
+                           read));
+    list_end(read, CURSOR_COMPENSATIONS);
+    return OK;
+}
+
+void compensations_list_all(struct request *request) {
+    static const char *const allowed[] = {"status", NULL};
+    size_t limit;
+    int64_t before;
+    if (!read_list(request, CURSOR_COMPENSATIONS, INT64_MAX, allowed, &limit, &before)) return;
+    const char *status = request_query(request, "status");
+    if (status != NULL && strcmp(status, "OPEN") != 0 && strcmp(status, "RESOLVED") != 0) {
+        reply_invalid_field(request, "?status", "must be OPEN or RESOLVED");
+        return;
+    }
+    struct read *read = read_new(request, list);
+    read->after = before;
+    read->limit = limit;
+    if (status != NULL) (void)text_format(read->text, sizeof read->text, "%s", status);
+    read_start(read);
+}
+
+static struct result resolve(struct read *read, struct db *db) {
+    struct compensation row;
+    TRY(compensations_resolve(db, read->id, &row));
+    document_compensation(&read->body, &row);
+    return OK;
+}
+
+void compensations_resolve_one(struct request *request) {
+    struct field_errors errors = {0};
+    size_t len;
+    int64_t id;
+    const char *body = request_body(request, &len);
+    if (!read_id(request, 0, "id", &id)) return;
+    if (failed(body_empty(body, len, &errors))) {
+        reply_invalid(request, &errors);
+        return;
+    }
+    struct read *read = read_new(request, resolve);
+    read->id = id;
+    read_start(read);
+}

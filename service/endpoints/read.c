@@ -1,0 +1,90 @@
+/* Short reads on a worker: park, work, reply. */
+#include "base/memory.h"
+#include "codec/cursor.h"
+#include "endpoints/common.h"
+
+#include <stdlib.h>
+
+#define STATUS_OK 200
+
+static void free_read(struct read *read) {
+    text_done(&read->body);
+    free(read);
+}
+
+static void on_gone(void *arg) {
+    struct read *read = arg;
+    read->request = NULL; /* the work may be under way: its end frees the record */
+}
+
+static void run(struct db_job *job, struct db *db) {
+    struct read *read = CONTAINER_OF(job, struct read, job);
+    read->result = read->work(read, db);
+}
+
+static void send(struct read *read) {
+    struct reply reply = reply_new(read->http_status);
+    reply.body = TAKE_TEXT(read->body);
+    (void)text_format(reply.etag, sizeof reply.etag, "%s", read->etag);
+    (void)text_format(reply.location, sizeof reply.location, "%s", read->location);
+    request_reply(read->request, reply);
+}
+
+static void done(struct db_job *job) {
+    struct read *read = CONTAINER_OF(job, struct read, job);
+    struct result result = failed(job->connection) ? job->connection : read->result;
+    if (read->request != NULL && failed(result))
+        request_problem(read->request, (enum error)result.code, read->detail, read->extras[0] ? read->extras : NULL);
+    else if (read->request != NULL)
+        send(read);
+    free_read(read);
+}
+
+struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db)) {
+    struct read *read = mem_new(sizeof *read);
+    read->request = request;
+    read->work = work;
+    read->http_status = STATUS_OK;
+    read->body = text_new(0);
+    read->job.run = run;
+    read->job.done = done;
+    return read;
+}
+
+void read_start(struct read *read) {
+    struct request *request = read->request;
+    if (pool_submit_read(service_of(request)->pool, &read->job)) {
+        request_park(request, on_gone, read);
+        return;
+    }
+    request_problem(request, ERROR_UNAVAILABLE, "too many reads are waiting", NULL);
+    free_read(read);
+}
+
+void read_set_etag(struct read *read, int64_t version) {
+    (void)text_format(read->etag, sizeof read->etag, "\"%lld\"", (long long)version);
+}
+
+void list_begin(struct read *read) { text_add_str(&read->body, "{\"items\":["); }
+
+bool list_item_begins(struct read *read, int64_t id) {
+    if (read->listed == read->limit) {
+        read->more = true;
+        return false;
+    }
+    if (read->listed++ > 0) text_add_char(&read->body, ',');
+    read->last_id = id;
+    return true;
+}
+
+void list_end(struct read *read, char kind) {
+    char cursor[CURSOR_SIZE];
+    text_add_str(&read->body, "],\"nextCursor\":");
+    if (read->more) {
+        cursor_write(kind, read->last_id, cursor);
+        json_write_string(&read->body, cursor);
+    } else {
+        text_add_str(&read->body, "null");
+    }
+    text_add_char(&read->body, '}');
+}

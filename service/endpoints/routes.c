@@ -1,0 +1,34 @@
+#include "endpoints/routes.h"
+
+#include "endpoints/service.h"
+
+const struct route service_routes[] = {
+    {HTTP_POST, "/v1/orders", orders_create, SCOPE_ORDERS, 0},
+    {HTTP_GET, "/v1/orders", orders_list_all, SCOPE_ORDERS, 0},
+    {HTTP_GET, "/v1/orders/{id}", orders_get, SCOPE_ORDERS, 0},
+    {HTTP_POST, "/v1/orders/{id}/payment-request", orders_payment_request, SCOPE_ORDERS, 0},
+    {HTTP_POST, "/v1/orders/{id}/payment", orders_payment, SCOPE_ORDERS, 0},
+    {HTTP_POST, "/v1/orders/{id}/cancel", orders_cancel, SCOPE_ORDERS, 0},
+    {HTTP_POST, "/v1/orders/{id}/status", orders_set_status, SCOPE_ADMIN, 0},
+
+    {HTTP_GET, "/v1/products", products_list_all, SCOPE_INVENTORY | SCOPE_ORDERS, 0},
+    {HTTP_GET, "/v1/products/{productId}", products_get, SCOPE_INVENTORY | SCOPE_ORDERS, 0},
+    {HTTP_PUT, "/v1/products/{productId}", products_put_one, SCOPE_INVENTORY, 0},
+
+    {HTTP_GET, "/v1/inventory/audit", inventory_audit, SCOPE_INVENTORY, 0},
+    {HTTP_GET, "/v1/inventory/{productId}", inventory_get, SCOPE_INVENTORY | SCOPE_ORDERS, 0},
+    {HTTP_PUT, "/v1/inventory/{productId}", inventory_put, SCOPE_INVENTORY, 0},
+    {HTTP_POST, "/v1/inventory/{productId}/adjustments", inventory_adjust, SCOPE_INVENTORY, 0},
+    {HTTP_GET, "/v1/inventory/{productId}/movements", inventory_movements, SCOPE_INVENTORY, 0},
+
+    {HTTP_GET, "/v1/compensations", compensations_list_all, SCOPE_ORDERS, 0},
+    {HTTP_POST, "/v1/compensations/{id}/resolve", compensations_resolve_one, SCOPE_ADMIN, 0},
+
+    {HTTP_GET, "/healthz", operations_healthz, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
+    {HTTP_GET, "/readyz", operations_readyz, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
+    {HTTP_GET, "/metrics", operations_metrics, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
+    {HTTP_GET, "/version", operations_version, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
+    {HTTP_GET, "/openapi.yaml", operations_openapi, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
+    {HTTP_GET, "/problems/{slug}", operations_problem, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
+};
+const size_t service_route_count = sizeof service_routes / sizeof service_routes[0];

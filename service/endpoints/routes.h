@@ -1,0 +1,32 @@
+/* The endpoints by name; routes.c gives them their paths. */
+#pragma once
+
+#include "http/request.h"
+
+void orders_create(struct request *request);
+void orders_get(struct request *request);
+void orders_list_all(struct request *request);
+void orders_payment_request(struct request *request);
+void orders_payment(struct request *request);
+void orders_cancel(struct request *request);
+void orders_set_status(struct request *request);
+
+void products_put_one(struct request *request);
+void products_get(struct request *request);
+void products_list_all(struct request *request);
+
+void inventory_get(struct request *request);
+void inventory_put(struct request *request);
+void inventory_adjust(struct request *request);
+void inventory_movements(struct request *request);
+void inventory_audit(struct request *request);
+
+void compensations_list_all(struct request *request);
+void compensations_resolve_one(struct request *request);
+
+void operations_healthz(struct request *request);
+void operations_readyz(struct request *request);
+void operations_metrics(struct request *request);
+void operations_version(struct request *request);
+void operations_openapi(struct request *request);
+void operations_problem(struct request *request);
