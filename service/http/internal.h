@@ -30,6 +30,7 @@
 #define PATROL_PERIOD_MS 250             /* how late a time limit may strike */
 #define DRAIN_MAX ((size_t)16 << 20)     /* bytes of a refused body that are read off before we hang up */
 #define CONNECTION_MEMORY ((size_t)8192) /* headers of a request and of its reply; MHD clears it for every request */
+#define REPLY_ROOM ((size_t)1536)        /* of it, kept for the reply's headers and the start of a next request */
 #define RUNS_MAX 8                       /* MHD_run calls in a row before other parts of the loop get their turn */
 
 enum phase { PHASE_WAITING, PHASE_RECEIVING, PHASE_SENDING, PHASE_COUNT, PHASE_HANDLING = PHASE_COUNT };
@@ -39,7 +40,8 @@ struct listener {
     struct MHD_Daemon *daemon;
     struct loop_watch *watch;
     struct router *router;
-    bool again; /* MHD has work that is not waiting for a descriptor */
+    bool again;  /* MHD has work that is not waiting for a descriptor */
+    bool closed; /* a connection has closed in this run */
 };
 
 struct client {
@@ -72,6 +74,7 @@ enum known_header {
     KNOWN_CONTENT_ENCODING,
     KNOWN_CONTENT_LENGTH,
     KNOWN_CONTENT_TYPE,
+    KNOWN_COOKIE,
     KNOWN_HOST,
     KNOWN_ORIGIN,
     KNOWN_REQUEST_ID,
@@ -90,6 +93,7 @@ struct request {
     int64_t received_us, parked_ms;
     const char *known[KNOWN_COUNT];
     uint8_t known_count[KNOWN_COUNT];
+    size_t records; /* MHD's: headers and cookies */
     struct router_match match;
     const struct credential *credential;
     enum error refusal; /* found before the endpoint; answered when the body is read off */
@@ -110,8 +114,8 @@ struct request {
 /* Called with the raw target, before anything else of a request is known. */
 struct request *request_new(struct client *client, struct MHD_Connection *connection, const char *raw_target);
 struct request *request_free(struct request *request);
-/* The headers are there: finds id, route and credential, or the reason to refuse. False when the framing of the
- * message is ambiguous: then the connection must end with the answer. */
+/* The headers are there: finds id, route and credential, or the reason to refuse. False when it has answered already:
+ * the message is such that the connection must end with the answer. */
 bool request_admit(struct request *request, const char *method);
 /* The body is there too: its kind is checked, the endpoint or the refusal answers. */
 void request_run(struct request *request);

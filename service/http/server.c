@@ -3,8 +3,9 @@
  * MHD runs when its epoll descriptor is readable, and once more at the end of a turn for all that was answered in it:
  * resumed connections are nowhere in its epoll set, so without that run they would wait for a stranger's packet. As
  * long as MHD says it has more to do without waiting (MHD_get_timeout 0) it runs again, RUNS_MAX times before the rest
- * of the loop gets its turn. MHD's own time limits are off (patrol.c has ours, which dripping does not restart), so
- * MHD never asks for a timer. */
+ * of the loop gets its turn. It also runs again when a connection has closed: MHD listens again after its limit only at
+ * the start of a run, and closes at the end of one. MHD's own time limits are off (patrol.c has ours, which dripping
+ * does not restart), so MHD never asks for a timer. */
 #include "http/internal.h"
 
 #include "base/log.h"
@@ -25,12 +26,17 @@
 
 /* -- running MHD */
 
+static bool has_work(const struct listener *listener) {
+    MHD_UNSIGNED_LONG_LONG timeout_ms;
+    return MHD_get_timeout(listener->daemon, &timeout_ms) == MHD_YES && timeout_ms == 0;
+}
+
 static void listener_run(struct listener *listener) {
-    for (int i = 0; i < RUNS_MAX; i++) {
-        MHD_UNSIGNED_LONG_LONG timeout_ms;
+    listener->again = true;
+    for (int i = 0; i < RUNS_MAX && listener->again; i++) {
+        listener->closed = false;
         MHD_run(listener->daemon);
-        listener->again = MHD_get_timeout(listener->daemon, &timeout_ms) == MHD_YES && timeout_ms == 0;
-        if (!listener->again) return;
+        listener->again = listener->closed || has_work(listener);
     }
 }
 

@@ -14,7 +14,7 @@ typedef void (*endpoint_fn)(struct request *request);
 
 enum route_flags {
     ROUTE_OPEN = 1,      /* no token needed */
-    ROUTE_ADMIN_PORT = 2 /* answered on the admin listener too, when there is one (and only there) */
+    ROUTE_ADMIN_PORT = 2 /* where there is an admin listener, answered by it alone, and it answers nothing else */
 };
 
 /* One row per method and path. pattern: "/v1/orders/{id}/cancel"; segments in braces match one segment. GET rows answer
@@ -37,8 +37,8 @@ struct http_options {
     struct access *access;
     void *app;
     unsigned connections_max;
-    int idle_timeout_s;
-    int64_t body_timeout_ms; /* a body that takes longer is cut off with the connection */
+    int idle_timeout_s;      /* for a request line to come whole, and for a reply to be taken up */
+    int64_t body_timeout_ms; /* from the request line to the body's last byte; longer is cut off with the connection */
 };
 
 /* Binds and starts serving. UNAVAILABLE with errno in native when the address is taken. */
@@ -47,7 +47,8 @@ RESULT http_new(struct loop *loop, const struct http_options *options, struct ht
 void http_quiesce(struct http *http);
 /* Requests begun and not yet answered completely. */
 size_t http_active(const struct http *http);
-/* Resumes what is parked (the requests are gone for the endpoints), closes. Takes NULL, returns NULL. */
+/* Quiesces, tells the endpoints of parked requests that these are gone (on_gone), closes all connections. Before
+ * loop_free; not from a turn callback. Takes NULL, returns NULL. */
 struct http *http_free(struct http *http);
-/* The port in use (listen may say 0). */
+/* The port in use (listen may say 0); not the admin listener's. */
 uint16_t http_port(const struct http *http);

@@ -27,7 +27,7 @@ struct echo {
     struct loop_timer *ending;
     struct loop_wake *soon;
     struct list soon_list; /* struct waiting, answered at the next wake */
-    int64_t parked, gone, terms;
+    int64_t parked, gone, terms, headers_calls;
 };
 
 struct waiting {
@@ -87,7 +87,9 @@ static void get_params(struct request *request) {
 }
 
 static void get_headers(struct request *request) {
+    struct echo *echo = request_app(request);
     struct reply reply = reply_new(201);
+    echo->headers_calls++;
     reply.body = ok_text();
     text_format(reply.location, sizeof reply.location, "/v1/headers/1");
     text_format(reply.etag, sizeof reply.etag, "\"7\"");
@@ -112,8 +114,9 @@ static void get_twice(struct request *request) {
 static void get_stats(struct request *request) {
     struct echo *echo = request_app(request);
     struct text body = text_new(0);
-    text_addf(&body, "{\"parked\":%" PRId64 ",\"gone\":%" PRId64 ",\"active\":%zu,\"connections\":%" PRId64 "}",
+    text_addf(&body, "{\"parked\":%" PRId64 ",\"gone\":%" PRId64 ",\"active\":%zu,\"connections\":%" PRId64,
               echo->parked, echo->gone, http_active(echo->http), metric_get(METRIC_CONNECTIONS, 0));
+    text_addf(&body, ",\"headersCalls\":%" PRId64 "}", echo->headers_calls);
     reply_text(request, 200, body);
 }
 
