@@ -235,7 +235,7 @@ static inline size_t count_words(const char *const *words) {
 /* keys and args end with NULL. */
 static inline void eval(struct stand *stand, enum redis_script script, const char *const *keys, const char *const *args,
                         struct answer *answer) {
-    struct text texts[2 * REPLY_SLOTS];
+    struct text texts[2 * REPLY_SLOTS] = {0};
     size_t key_count = count_words(keys);
     size_t arg_count = count_words(args);
     for (size_t i = 0; i < key_count + arg_count; i++) {
