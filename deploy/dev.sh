@@ -7,7 +7,7 @@
 # - .dev/env holds the two URLs to source. .dev/ is readable by its owner only: it holds the database's password.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-home=${LOCKSTOCK_DEV_HOME:-$PWD/.dev}
+home=$(realpath -m "${LOCKSTOCK_DEV_HOME:-.dev}")
 umask 077
 start_seconds_max=60
 stop_seconds_max=60

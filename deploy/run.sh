@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 listen=${LOCKSTOCK_LISTEN:-127.0.0.1:8080}
 base=http://$listen
+home=${LOCKSTOCK_DEV_HOME:-.dev}
 ready_seconds_max=30
 stop_seconds_max=15 # the drain takes 10 at most
 service=
@@ -50,13 +51,13 @@ stop_all() {
 }
 
 show_log_and_fail() {
-    tail -n 15 .dev/lockstock.log >&2
-    fail "$1 (its log: .dev/lockstock.log)"
+    tail -n 15 "$home/lockstock.log" >&2
+    fail "$1 (its log: $home/lockstock.log)"
 }
 
 start_service() {
     # Its own session: Ctrl-C in the terminal reaches this script alone, which then stops things in their order.
-    LOCKSTOCK_LISTEN=$listen setsid build/lockstock serve >.dev/lockstock.log 2>&1 </dev/null &
+    LOCKSTOCK_LISTEN=$listen setsid build/lockstock serve >"$home/lockstock.log" 2>&1 </dev/null &
     service=$!
     local until=$((SECONDS + ready_seconds_max))
     until curl -fsS -o /dev/null "$base/readyz" 2>/dev/null; do
@@ -97,13 +98,13 @@ trap stop_all EXIT
 trap 'exit 0' INT TERM HUP
 deploy/dev.sh up
 # shellcheck source=/dev/null
-source .dev/env
+source "$home/env"
 build/lockstock migrate
 start_service
 seed
-say "serving on $base (pid $service, log .dev/lockstock.log). Try:"
+say "serving on $base (pid $service, log $home/lockstock.log). Try:"
 echo
-sed "s|^at=.*|at=$base|" deploy/tour.sh | tee .dev/tour.sh
+sed "s|^at=.*|at=$base|" deploy/tour.sh | tee "$home/tour.sh"
 echo
 say "Ctrl-C stops it"
 wait "$service" || show_log_and_fail "the service ended by itself with status $?"

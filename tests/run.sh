@@ -80,6 +80,10 @@ binaries() {
     deploy/packages.sh build servers test || stop "packages are missing"
     deploy/build.sh "$preset" || stop "the build failed"
     [[ $preset == release ]] || dir=$dir/$preset
+    case $preset in
+    asan) export LOCKSTOCK_TEST_SLOW=${LOCKSTOCK_TEST_SLOW:-3} ;;
+    tsan) export LOCKSTOCK_TEST_SLOW=${LOCKSTOCK_TEST_SLOW:-8} ;;
+    esac
     export LOCKSTOCK_BIN=$dir/lockstock LOCKSTOCK_FAULTS_BIN=$dir/lockstock-faults
 }
 
