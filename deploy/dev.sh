@@ -1,13 +1,13 @@
 #!/bin/bash
 # deploy/dev.sh up | down [mariadb redis] | running : a private MariaDB and Redis for development, under .dev/.
-# LOCKSTOCK_DEV_HOME names another folder (the tests' own).
+# DEV_HOME names another folder (the tests' own).
 # - Loopback only, free ports below 32768 that are kept from start to start; data is kept; nobody else's server is touched.
 # - Durability as in production: innodb_flush_log_at_trx_commit=1, noeviction, appendonly.
 # - LOCKSTOCK_MYSQL_URL / LOCKSTOCK_REDIS_URL set from outside: that server is used, and none is started in its place.
 # - .dev/env holds the two URLs to source. .dev/ is readable by its owner only: it holds the database's password.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-home=$(realpath -m "${LOCKSTOCK_DEV_HOME:-.dev}")
+home=$(realpath -m "${DEV_HOME:-.dev}")
 umask 077
 start_seconds_max=60
 stop_seconds_max=60

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 listen=${LOCKSTOCK_LISTEN:-127.0.0.1:8080}
 base=http://$listen
-home=${LOCKSTOCK_DEV_HOME:-.dev}
+home=${DEV_HOME:-.dev}
 ready_seconds_max=30
 stop_seconds_max=15 # the drain takes 10 at most
 service=

@@ -89,13 +89,13 @@ binaries() {
 
 # The C tests of store/ want an empty database: a fresh server of their own, gone afterwards.
 c_integration() (
-    LOCKSTOCK_DEV_HOME=$(mktemp -d /tmp/lockstock-test.XXXXXX)
-    export LOCKSTOCK_DEV_HOME
-    trap 'deploy/dev.sh down; rm -rf "$LOCKSTOCK_DEV_HOME"' EXIT
+    DEV_HOME=$(mktemp -d /tmp/lockstock-test.XXXXXX)
+    export DEV_HOME
+    trap 'deploy/dev.sh down; rm -rf "$DEV_HOME"' EXIT
     unset LOCKSTOCK_MYSQL_URL
     LOCKSTOCK_REDIS_URL='' deploy/dev.sh up || exit 1
     # shellcheck source=/dev/null
-    source "$LOCKSTOCK_DEV_HOME/env"
+    source "$DEV_HOME/env"
     export LOCKSTOCK_TEST_MYSQL_URL=$LOCKSTOCK_MYSQL_URL
     unset LOCKSTOCK_MYSQL_URL
     run_ctest "${PRESET:-release}" -L integration

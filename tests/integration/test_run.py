@@ -23,7 +23,7 @@ class Run:
         self.port = port
         self.log_path = os.path.join(home, "run.log")
         env = {name: value for name, value in os.environ.items() if not name.startswith("LOCKSTOCK_")}
-        env |= {"LOCKSTOCK_DEV_HOME": home, "LOCKSTOCK_LISTEN": f"127.0.0.1:{port}"}
+        env |= {"DEV_HOME": home, "LOCKSTOCK_LISTEN": f"127.0.0.1:{port}"}
         with open(self.log_path, "w") as log:
             self.popen = subprocess.Popen([os.path.join(ROOT, "deploy", "run.sh")], stdin=subprocess.DEVNULL, stdout=log,
                                           stderr=subprocess.STDOUT, env=env, start_new_session=True)
@@ -98,7 +98,7 @@ class MakeRun(unittest.TestCase):
         self.assertFalse([port for port in self.server_ports() if accepts(port)])
 
     def test_servers_that_were_up__stay_up(self):
-        env = os.environ | {"LOCKSTOCK_DEV_HOME": self.home}
+        env = os.environ | {"DEV_HOME": self.home}
         for name in ("LOCKSTOCK_MYSQL_URL", "LOCKSTOCK_REDIS_URL"):
             env.pop(name, None)
         dev = os.path.join(ROOT, "deploy", "dev.sh")
