@@ -64,6 +64,7 @@ struct db_stmt {
     MYSQL_BIND *outs;
     struct db_column *columns;
     bool has_rows; /* a result is stored and not yet freed */
+    bool broken;   /* its result failed half way: prepared anew at the next use (see row.c) */
 };
 
 /* Remembers in db what the error says of the connection; the result names `where`. */

@@ -79,10 +79,14 @@ void db_columns_free(struct db_stmt *stmt) {
     free(stmt->outs);
 }
 
+/* A locking SELECT can fail after its first packets (1205, 1213). MariaDB's library then believes that rows are still
+   to come, and the next execute of the same handle waits for them until the io timeout. */
 RESULT db_rows_store(struct db_stmt *stmt) {
-    stmt->has_rows = true;
+    stmt->broken = true;
     if (mysql_stmt_bind_result(stmt->handle, stmt->outs) != 0) DB_STMT_FAIL(stmt);
     if (mysql_stmt_store_result(stmt->handle) != 0) DB_STMT_FAIL(stmt);
+    stmt->broken = false;
+    stmt->has_rows = true;
     return OK;
 }
 

@@ -101,17 +101,25 @@ static RESULT make(struct db *db, const struct db_sql *sql, uint64_t hash, struc
     return OK;
 }
 
-static void drop_oldest(struct db *db) {
-    struct db_stmt *oldest = CONTAINER_OF(db->statements.prev, struct db_stmt, node);
-    list_remove(&oldest->node);
-    db_stmt_free(oldest);
+static void drop(struct db *db, struct db_stmt *stmt) {
+    list_remove(&stmt->node);
+    db_stmt_free(stmt);
     db->statement_count--;
+}
+
+static void drop_oldest(struct db *db) { drop(db, CONTAINER_OF(db->statements.prev, struct db_stmt, node)); }
+
+static struct db_stmt *find_sound(struct db *db, const struct db_sql *sql, uint64_t hash) {
+    struct db_stmt *stmt = find(db, sql, hash);
+    if (stmt == NULL || !stmt->broken) return stmt;
+    drop(db, stmt);
+    return NULL;
 }
 
 RESULT db_statement_of(struct db *db, const struct db_sql *sql, struct db_stmt **ret) {
     if (!db->usable) FAIL(STORE_LOST, 0);
     uint64_t hash = hash_of(sql);
-    struct db_stmt *stmt = find(db, sql, hash);
+    struct db_stmt *stmt = find_sound(db, sql, hash);
     if (stmt == NULL) {
         if (db->statement_count == DB_STATEMENTS_MAX) drop_oldest(db);
         TRY(make(db, sql, hash, &stmt));
@@ -202,6 +210,7 @@ static RESULT bind_params(struct db_stmt *stmt) {
 
 RESULT db_execute(struct db_stmt *stmt, uint64_t *ret_affected) {
     if (!stmt->db->usable) FAIL(STORE_LOST, 0);
+    if (stmt->broken) FAIL(INTERNAL, 0);
     db_finish(stmt);
     TRY(bind_params(stmt));
     if (mysql_stmt_execute(stmt->handle) != 0) DB_STMT_FAIL(stmt);
