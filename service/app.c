@@ -196,9 +196,9 @@ static RESULT start(struct instance *instance, const struct db_options *db) {
     start_pool(instance, db);
     start_facade(instance);
     TRY(start_redis(instance));
-    TRY(start_http(
-        instance)); /* its turn callback answers; the facade's, registered after it, makes trains of what was read */
+    /* Turn callbacks run in this order: trains leave first, then the answers of the turn are written. */
     loop_on_turn(service->loop, facade_pump, service->facade);
+    TRY(start_http(instance));
     start_timers(instance);
     return OK;
 }

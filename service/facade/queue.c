@@ -152,8 +152,7 @@ void facade_enqueue(struct facade *facade, struct rider *rider) {
     if (!facade->ready) facade->ready = rider_is_ready(rider, clock_mono_ms());
 }
 
-void facade_pump(void *arg) {
-    struct facade *facade = arg;
+static void depart_all(struct facade *facade) {
     if (!facade->ready) return;
     facade->ready = false;
     while (facade->slots_used < facade->options.train_slots && !list_empty(&facade->queue))
@@ -161,4 +160,10 @@ void facade_pump(void *arg) {
     /* One rider with a blocked row at a time, beside the slots: a foreign session's row must not cost the others
      * theirs. */
     if (facade->probe_wanted && facade->probes_used == 0) facade->probe_wanted = train_depart(facade, true);
+}
+
+void facade_pump(void *arg) {
+    struct facade *facade = arg;
+    depart_all(facade);
+    redis_flush(facade->redis); /* lock calls travel while this turn's answers are written */
 }

@@ -230,6 +230,7 @@ static void train_finished(struct db_job *job) {
 static void log_train(const struct train *train) {
     const struct trip *trip = &train->trip;
     if (train->unlocked_us == 0 || trip->committed_us == 0) return;
+    metric_observe(METRIC_TRAIN_STAGE, STAGE_UNLOCK, clock_mono_us() - train->unlocked_us);
     if (train->unlocked_us < trip->committed_us) metric_add(METRIC_UNLOCK_EARLY, 0, 1);
     LOG(LOG_DEBUG, "train.done", LOGI("commands", trip->count), LOGI("products", train->product_count),
         LOGI("lockedUs", train->locked_us), LOGI("committedUs", trip->committed_us),

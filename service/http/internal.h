@@ -31,6 +31,7 @@
 #define DRAIN_MAX ((size_t)16 << 20)     /* bytes of a refused body that are read off before we hang up */
 #define CONNECTION_MEMORY ((size_t)8192) /* headers of a request and of its reply; MHD clears it for every request */
 #define REPLY_ROOM ((size_t)1536)        /* of it, kept for the reply's headers and the start of a next request */
+#define RESUMES_MAX 16 /* parked requests answered in one turn: then the loop looks at Redis and the workers again */
 #define RUNS_MAX 8                       /* MHD_run calls in a row before other parts of the loop get their turn */
 
 enum phase { PHASE_WAITING, PHASE_RECEIVING, PHASE_SENDING, PHASE_COUNT, PHASE_HANDLING = PHASE_COUNT };
@@ -135,8 +136,8 @@ void parking_begin(struct request *request);
 void parking_end(struct request *request);
 /* The client hung up or the server stops: tells the endpoint. */
 void request_gone(struct request *request);
-/* Gives all that are ready back to MHD. True when there were any. */
-bool parking_resume(struct http *http);
+/* Gives what is ready back to MHD, at most max. True when there were any. */
+bool parking_resume(struct http *http, size_t max);
 
 /* -- handler.c: what MHD calls */
 void *handler_on_target(void *cls, const char *raw_target, struct MHD_Connection *connection);

@@ -80,11 +80,11 @@ void parking_end(struct request *request) {
     list_push(&request->http->ready, &request->node);
 }
 
-bool parking_resume(struct http *http) {
-    bool any = false;
-    for (struct list *node; (node = list_pop(&http->ready)); any = true)
+bool parking_resume(struct http *http, size_t max) {
+    size_t count = 0;
+    for (struct list *node; count < max && (node = list_pop(&http->ready)); count++)
         MHD_resume_connection(CONTAINER_OF(node, struct request, node)->connection);
-    return any;
+    return count > 0;
 }
 
 /* -- start and stop */

@@ -45,7 +45,7 @@ static void on_readable(void *arg, int events) { listener_run(arg); }
 static void on_turn(void *arg) {
     struct http *http = arg;
     uint64_t begun = http->begun;
-    bool resumed = parking_resume(http);
+    bool resumed = parking_resume(http, RESUMES_MAX);
     bool again = false;
     for (size_t i = 0; i < http->listener_count; i++) {
         struct listener *listener = &http->listeners[i];
@@ -200,7 +200,7 @@ size_t http_active(const struct http *http) { return http->active; }
 
 /* MHD refuses to stop while a connection is suspended. */
 static void listeners_finish(struct http *http) {
-    for (int i = 0; i < STOP_RUNS_MAX && parking_resume(http); i++)
+    for (int i = 0; i < STOP_RUNS_MAX && parking_resume(http, SIZE_MAX); i++)
         for (size_t k = 0; k < http->listener_count; k++) listener_run(&http->listeners[k]);
 }
 

@@ -279,6 +279,14 @@ void connection_send(struct connection *connection, const struct text *command, 
     arm(connection);
 }
 
+void connection_flush(struct connection *connection) {
+    if (!is_usable(connection) || !connection->connected || !(connection->events & LOOP_WRITE)) return;
+    enter(connection);
+    connection->flushes++;
+    redisAsyncHandleWrite(connection->context);
+    leave(connection);
+}
+
 /* One function for every channel: hiredis may hand a push to the callback of another channel (0.14 keeps the last one
    when it finds none), so the receiver goes by the channel's name in it. */
 static void on_push(redisAsyncContext *context, void *reply, void *arg) {

@@ -235,6 +235,10 @@ void redis_eval(struct redis *redis, enum redis_script script, const struct text
     send_eval(eval);
 }
 
+void redis_flush(struct redis *redis) {
+    if (redis->connection != NULL) connection_flush(redis->connection);
+}
+
 /* ---- the clock of Redis ---- */
 
 /* The true offset lies between "the reply was made when the call was sent" and "when it was read"; the estimate moves
