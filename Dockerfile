@@ -15,10 +15,11 @@ RUN cmake --preset release -DLOCKSTOCK_TESTS=OFF \
     && strip --strip-debug build/lockstock
 
 FROM debian:trixie-slim
-RUN apt-get update \
+RUN export DEBIAN_FRONTEND=noninteractive \
+    && apt-get update \
     && apt-get install -y --no-install-recommends \
         libhiredis1.1.0 libjansson4 libmariadb3 libmicrohttpd12t64 libssl3t64 libuv1t64 \
-    && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/*
+    && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/*
 COPY --from=build /src/build/lockstock /usr/local/bin/lockstock
 COPY LICENSE /usr/share/doc/lockstock/LICENSE
 # Beyond loopback the service asks for LOCKSTOCK_TOKENS_FILE or LOCKSTOCK_ALLOW_ANONYMOUS=1: neither is set here.
