@@ -43,6 +43,7 @@ step checkers /usr/bin/python3 -m unittest discover -s tests/lint -p 'test_*.py'
 step includes /usr/bin/python3 tests/lint/check_includes.py
 step banned /usr/bin/python3 tests/lint/check_banned.py
 step shape /usr/bin/python3 tests/lint/check_shape.py
+step links /usr/bin/python3 tests/lint/check_links.py
 step shell shell
 if clang-format --version | grep -q 'version 14\.'; then
     step format format

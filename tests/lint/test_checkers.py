@@ -8,6 +8,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import check_banned
 import check_includes
+import check_links
 import check_shape
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -128,13 +129,56 @@ class Shape(CheckerTest):
         self.assert_one(check_shape, 'service/base/a.h', '\n' * 401, '401')
 
 
+class Links(CheckerTest):
+    def found(self, text):
+        return self.problems(check_links, {'A.md': text, 'docs/B.md': '# One thing\n', 'Makefile': 'run:\n',
+                                           'deploy/prometheus/alerts.yml': 'alert: LockstockDown\n'})
+
+    def assert_found(self, text, word):
+        problems = self.found(text)
+        self.assertEqual(len(problems), 1, problems)
+        self.assertTrue(problems[0].startswith('A.md:2: '), problems)
+        self.assertIn(word, problems[0])
+
+    def test_all_that_exists__no_problem(self):
+        self.assertEqual(self.found('# A\n[b](docs/B.md#one-thing) [a](#a) [w](https://example.com/x) `service/store/`\n'
+                                    '`service/store/db.c` `db_open`, `db_open()` and `db_open`; `service/*/text.h`;\n'
+                                    '`make run`, LockstockDown, `lockstock/not-ours`\n```\nmake run\n```\n'), [])
+
+    def test_dead_link__found(self):
+        self.assert_found('\n[b](docs/C.md)\n', 'docs/C.md')
+
+    def test_dead_anchor__found(self):
+        self.assert_found('\n[b](docs/B.md#two)\n', '#two')
+
+    def test_path_of_nothing__found(self):
+        for text in ('\n`service/store/gone.c`\n', '\nrun `x service/gone/`\n', '\n`service/*/gone.h`\n'):
+            with self.subTest(text):
+                self.assert_found(text, 'does not exist')
+
+    def test_path_in_a_block__found(self):
+        problems = self.found('\n```\nbash service/gone.sh\n```\n')
+        self.assertEqual(len(problems), 1, problems)
+
+    def test_name_the_file_lacks__found(self):
+        self.assert_found('\n`service/store/db.c` `db_open`, `shut`\n', 'has no shut')
+
+    def test_name_no_source_has__found(self):
+        self.assert_found('\nsee `db_shut`\n', 'no source')
+
+    def test_unknown_alert_and_target__found(self):
+        self.assert_found('\nLockstockUp\n', 'no alert')
+        self.assert_found('\n`make tea`\n', 'no target')
+
+
 class CommandLine(unittest.TestCase):
     def test_problem__exit_status_one(self):
         with tempfile.TemporaryDirectory() as root:
             os.makedirs(os.path.join(root, 'service/domain'))
             with open(os.path.join(root, 'service/domain/a.c'), 'w') as file:
                 file.write('#include <uv.h>\n')
-            for script, status in (('check_includes.py', 1), ('check_banned.py', 0), ('check_shape.py', 0)):
+            for script, status in (('check_includes.py', 1), ('check_banned.py', 0), ('check_shape.py', 0),
+                                   ('check_links.py', 0)):
                 done = subprocess.run([sys.executable, os.path.join(HERE, script), root], capture_output=True)
                 self.assertEqual(done.returncode, status, done.stdout)
 
