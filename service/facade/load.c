@@ -24,10 +24,6 @@ static size_t sort_unique(int64_t *ids, size_t count) {
     return kept;
 }
 
-static bool contains(const int64_t *ids, size_t count, int64_t id) {
-    return count > 0 && bsearch(&id, ids, count, sizeof ids[0], by_value) != NULL;
-}
-
 static void collect_ids(struct attempt *attempt) {
     size_t lines = 0;
     for (size_t i = 0; i < attempt->count; i++) lines += attempt->riders[i]->command.line_count;
@@ -43,21 +39,47 @@ static void collect_ids(struct attempt *attempt) {
     attempt->order_count = sort_unique(attempt->order_ids, attempt->order_count);
 }
 
-/* Rows that exist and did not come back are locked by somebody else. */
-static RESULT find_skipped(struct attempt *attempt, const struct stock_row *rows, size_t row_count) {
-    AUTO_FREE int64_t *missing = mem_array(attempt->product_count, sizeof(int64_t));
-    size_t count = 0, at = 0;
-    for (size_t i = 0; i < attempt->product_count; i++) {
-        if (at < row_count && rows[at].product_id == attempt->product_ids[i])
+/* Ids that were asked for and are not among the rows that came; both ascending. */
+static size_t find_missing(const int64_t *asked, size_t count, int64_t (*row_id)(const void *rows, size_t index),
+                           const void *rows, size_t row_count, int64_t *missing) {
+    size_t found = 0, at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (at < row_count && row_id(rows, at) == asked[i])
             at++;
         else
-            missing[count++] = attempt->product_ids[i];
+            missing[found++] = asked[i];
     }
-    AUTO_FREE bool *found = mem_array(count + 1, sizeof(bool));
-    TRY(inventories_exist(attempt->db, missing, count, found));
-    attempt->skipped = mem_array(count + 1, sizeof(int64_t));
+    return found;
+}
+
+static void add_skipped(struct attempt *attempt, const int64_t *ids, const bool *exists, size_t count, int64_t sign) {
+    attempt->skipped = mem_grow(attempt->skipped, attempt->skipped_count + count + 1, sizeof(int64_t));
     for (size_t i = 0; i < count; i++)
-        if (found[i]) attempt->skipped[attempt->skipped_count++] = missing[i];
+        if (exists[i]) attempt->skipped[attempt->skipped_count++] = sign * ids[i];
+}
+
+static int64_t stock_row_id(const void *rows, size_t index) {
+    return ((const struct stock_row *)rows)[index].product_id;
+}
+
+static int64_t order_row_id(const void *rows, size_t index) { return ((const struct order *)rows)[index].id; }
+
+/* Rows that exist and did not come back are locked by somebody else. */
+static RESULT find_skipped_stock(struct attempt *attempt, const struct stock_row *rows, size_t row_count) {
+    AUTO_FREE int64_t *missing = mem_array(attempt->product_count, sizeof(int64_t));
+    size_t count = find_missing(attempt->product_ids, attempt->product_count, stock_row_id, rows, row_count, missing);
+    AUTO_FREE bool *exists = mem_array(count + 1, sizeof(bool));
+    TRY(inventories_exist(attempt->db, missing, count, exists));
+    add_skipped(attempt, missing, exists, count, 1);
+    return OK;
+}
+
+static RESULT find_skipped_orders(struct attempt *attempt, const struct order *rows, size_t row_count) {
+    AUTO_FREE int64_t *missing = mem_array(attempt->order_count, sizeof(int64_t));
+    size_t count = find_missing(attempt->order_ids, attempt->order_count, order_row_id, rows, row_count, missing);
+    AUTO_FREE bool *exists = mem_array(count + 1, sizeof(bool));
+    TRY(orders_exist(attempt->db, missing, count, exists));
+    add_skipped(attempt, missing, exists, count, -1);
     return OK;
 }
 
@@ -67,7 +89,7 @@ static RESULT load_stock(struct attempt *attempt) {
     AUTO_FREE struct stock_row *rows = mem_array(count, sizeof rows[0]);
     enum row_lock lock = fault_on(FAULT_NO_ROW_LOCK) ? ROW_LOCK_NONE : attempt->row_lock;
     TRY(inventories_lock(attempt->db, attempt->product_ids, count, lock, rows, &row_count, &attempt->world.now_ms));
-    if (lock == ROW_LOCK_SKIP && row_count < count) TRY(find_skipped(attempt, rows, row_count));
+    if (lock == ROW_LOCK_SKIP && row_count < count) TRY(find_skipped_stock(attempt, rows, row_count));
     TRY(products_price(attempt->db, rows, row_count));
     attempt->world.stocks = mem_array(row_count + 1, sizeof attempt->world.stocks[0]);
     attempt->world.stock_count = row_count;
@@ -76,14 +98,24 @@ static RESULT load_stock(struct attempt *attempt) {
     return OK;
 }
 
+static bool is_skipped(const struct attempt *attempt, int64_t lane_key) {
+    for (size_t i = 0; i < attempt->skipped_count; i++) /* few: rows that foreign sessions hold just now */
+        if (attempt->skipped[i] == lane_key) return true;
+    return false;
+}
+
+static bool is_blocked(const struct attempt *attempt, const struct command *command) {
+    for (size_t i = 0; command_moves_stock(command) && i < command->line_count; i++)
+        if (is_skipped(attempt, command->lines[i].product_id)) return true;
+    return command->order_id != 0 && is_skipped(attempt, -command->order_id);
+}
+
 static void mark_blocked(struct attempt *attempt) {
     for (size_t i = 0; attempt->skipped_count > 0 && i < attempt->count; i++) {
         struct rider *rider = attempt->riders[i];
-        for (size_t k = 0; command_moves_stock(&rider->command) && k < rider->command.line_count; k++) {
-            if (!contains(attempt->skipped, attempt->skipped_count, rider->command.lines[k].product_id)) continue;
-            rider->fate = FATE_BLOCKED;
-            rider->settled = true;
-        }
+        if (!is_blocked(attempt, &rider->command)) continue;
+        rider->fate = FATE_BLOCKED;
+        rider->settled = true;
     }
 }
 
@@ -91,11 +123,13 @@ static RESULT load_orders(struct attempt *attempt) {
     size_t count = attempt->order_count, row_count = 0;
     if (count == 0) return OK;
     AUTO_FREE struct order *rows = mem_array(count, sizeof rows[0]);
-    TRY(orders_lock(attempt->db, attempt->order_ids, count, rows, &row_count, &attempt->world.now_ms));
+    TRY(orders_lock(attempt->db, attempt->order_ids, count, attempt->row_lock, rows, &row_count,
+                    &attempt->world.now_ms));
     attempt->world.orders = mem_array(row_count + 1, sizeof attempt->world.orders[0]);
     attempt->world.order_count = row_count;
     for (size_t i = 0; i < row_count; i++)
         attempt->world.orders[i] = (struct order_cell){rows[i], rows[i].version, false};
+    if (attempt->row_lock == ROW_LOCK_SKIP && row_count < count) TRY(find_skipped_orders(attempt, rows, row_count));
     return OK;
 }
 
@@ -177,8 +211,8 @@ RESULT attempt_load(struct attempt *attempt) {
     attempt->world = make_world(attempt);
     collect_ids(attempt);
     TRY(load_stock(attempt));
-    mark_blocked(attempt);
     TRY(load_orders(attempt));
+    mark_blocked(attempt);
     if (attempt->world.now_ms == 0) TRY(db_now(attempt->db, &attempt->world.now_ms));
     TRY(load_payments(attempt));
     return load_stored_answers(attempt);

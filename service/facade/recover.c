@@ -27,7 +27,8 @@ static RESULT lock_same_rows(struct attempt *attempt, struct db *db) {
         return inventories_lock(db, attempt->product_ids, attempt->product_count, ROW_LOCK_WAIT, rows, &count, &now_ms);
     }
     AUTO_FREE struct order *orders = mem_array(attempt->order_count + 1, sizeof orders[0]);
-    struct result result = orders_lock(db, attempt->order_ids, attempt->order_count, orders, &count, &now_ms);
+    struct result result =
+        orders_lock(db, attempt->order_ids, attempt->order_count, ROW_LOCK_WAIT, orders, &count, &now_ms);
     for (size_t i = 0; i < count; i++) free(orders[i].items);
     return result;
 }

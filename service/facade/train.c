@@ -172,7 +172,7 @@ static void take_back_ids(struct facade *facade, const struct trip *trip) {
 
 static void note_blocked_rows(struct train *train) {
     int64_t now_ms = clock_mono_ms();
-    for (size_t i = 0; i < train->product_count; i++) train->lanes[i]->row_blocked = false;
+    for (size_t i = 0; i < train->lane_count; i++) train->lanes[i]->row_blocked = false;
     for (size_t i = 0; i < train->trip.blocked_count; i++) {
         struct lane *lane = lanes_find(train->facade->lanes, train->trip.blocked[i]);
         if (lane == NULL) continue;
@@ -181,7 +181,7 @@ static void note_blocked_rows(struct train *train) {
         if (lane->row_retry_ms > ROW_RETRY_MS_MAX) lane->row_retry_ms = ROW_RETRY_MS_MAX;
         lane->not_before_ms = now_ms + lane->row_retry_ms;
     }
-    for (size_t i = 0; i < train->product_count; i++)
+    for (size_t i = 0; i < train->lane_count; i++)
         if (!train->lanes[i]->row_blocked) train->lanes[i]->row_retry_ms = 0;
 }
 

@@ -197,7 +197,8 @@ static bool retry_deadlock(struct group *group) {
     return may_retry(group, RETRY_DEADLOCK);
 }
 
-/* 1205 first: take what is free. A second time it was an order row, which is waited for: the halves are tried apart. */
+/* 1205 first: take what is free. A second time it was a row met while writing (a unique key held open by a foreign
+ * session): the halves are tried apart. */
 static bool retry_lock_wait(struct group *group) {
     bool first = group->row_lock != ROW_LOCK_SKIP;
     group->row_lock = ROW_LOCK_SKIP;

@@ -13,7 +13,6 @@ struct trip_rules {
     struct pool *pool; /* for a fresh connection when one is lost */
 };
 
-#define TRIP_BLOCKED_MAX TRAIN_LINES_MAX
 struct trip {
     struct db_job job; /* first: a job is its trip */
     const struct trip_rules *rules;
@@ -56,7 +55,7 @@ struct attempt {
     struct world world;
     int64_t *product_ids, *order_ids; /* sorted, unique */
     size_t product_count, order_count;
-    int64_t *skipped; /* product ids whose rows exist and were skipped */
+    int64_t *skipped; /* lane keys of rows that exist and were skipped */
     size_t skipped_count;
     struct event *events;
     size_t *payload_ends; /* of each event in payloads */

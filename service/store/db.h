@@ -15,8 +15,8 @@ struct db_options {
     char host[256], user[128], password[256], database[128], socket[256]; /* socket non-empty wins over host */
     uint16_t port;
     int connect_timeout_s, io_timeout_s;
-    bool tls_optional; /* ?tls=preferred: encrypted when the server can, without asking who it is. Default: as the client
-                          library does; on loopback and sockets always as if set */
+    bool tls_optional; /* ?tls=preferred: encrypted when the server can, without asking who it is. Default: as the
+                          client library does; on loopback and sockets always as if set */
 };
 
 /* mysql_library_init; once, before the first thread. db_library_end after the last. */

@@ -4,7 +4,6 @@
 #include "store/tables.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* Without the hint the optimizer turns to a full scan for many ids, and a scan locks every row it meets. */
 #define LOCK_HEAD                                                                                                      \
@@ -58,26 +57,10 @@ RESULT inventories_lock(struct db *db, const int64_t *product_ids, size_t count,
     return OK;
 }
 
-/* Walks an ascending array beside ascending result rows. */
-struct walk {
-    const int64_t *ids;
-    bool *found;
-    size_t count, at;
-};
-
-static void mark_found(void *arg, struct db_stmt *row) {
-    struct walk *walk = arg;
-    int64_t id = db_i64(row, 0);
-    while (walk->at < walk->count && walk->ids[walk->at] < id) walk->at++;
-    if (walk->at < walk->count && walk->ids[walk->at] == id) walk->found[walk->at] = true;
-}
-
 RESULT inventories_exist(struct db *db, const int64_t *product_ids, size_t count, bool *found) {
-    struct walk walk = {product_ids, found, count, 0};
     struct many_ids ids = {"SELECT product_id FROM inventories WHERE product_id IN (", ") ORDER BY product_id",
                            product_ids, count};
-    memset(found, 0, count * sizeof *found);
-    return many_read_ids(db, &ids, mark_found, &walk);
+    return many_exist(db, &ids, found);
 }
 
 struct prices {

@@ -5,6 +5,7 @@
 #include "store/db_internal.h"
 
 #include <assert.h>
+#include <string.h>
 
 static_assert((DB_CHUNK_MAX & (DB_CHUNK_MAX - 1)) == 0, "sizes are powers of two");
 
@@ -72,4 +73,24 @@ RESULT many_read_ids(struct db *db, const struct many_ids *ids, void (*fn)(void 
     struct many many = {
         .head = ids->head, .group = "?", .tail = ids->tail, .columns = 1, .set = set_id, .arg = (void *)ids->ids};
     return many_read(db, &many, ids->count, fn, fn_arg);
+}
+
+/* Walks an ascending array beside ascending result rows. */
+struct walk {
+    const struct many_ids *ids;
+    bool *found;
+    size_t at;
+};
+
+static void mark_found(void *arg, struct db_stmt *row) {
+    struct walk *walk = arg;
+    int64_t id = db_i64(row, 0);
+    while (walk->at < walk->ids->count && walk->ids->ids[walk->at] < id) walk->at++;
+    if (walk->at < walk->ids->count && walk->ids->ids[walk->at] == id) walk->found[walk->at] = true;
+}
+
+RESULT many_exist(struct db *db, const struct many_ids *ids, bool *found) {
+    struct walk walk = {ids, found, 0};
+    memset(found, 0, ids->count * sizeof *found);
+    return many_read_ids(db, ids, mark_found, &walk);
 }

@@ -26,5 +26,7 @@ struct many_ids {
 };
 RESULT many_read_ids(struct db *db, const struct many_ids *ids, void (*fn)(void *arg, struct db_stmt *row),
                      void *fn_arg);
+/* Which of the ids come back as the first column of the SELECT, in ascending order: found[i] per id. */
+RESULT many_exist(struct db *db, const struct many_ids *ids, bool *found);
 /* The rows of one executed SELECT. */
 RESULT many_rows(struct db_stmt *stmt, void (*fn)(void *arg, struct db_stmt *row), void *fn_arg);

@@ -93,17 +93,25 @@ static void take_order(void *arg, struct db_stmt *row) {
     *out->now_ms = db_time(row, ORDER_COLUMN_COUNT);
 }
 
-RESULT orders_lock(struct db *db, const int64_t *ids, size_t count, struct order *rows, size_t *ret_count,
-                   int64_t *ret_now_ms) {
+RESULT orders_lock(struct db *db, const int64_t *ids, size_t count, enum row_lock lock, struct order *rows,
+                   size_t *ret_count, int64_t *ret_now_ms) {
+    static const char *const tails[] = {[ROW_LOCK_WAIT] = ") ORDER BY id FOR UPDATE",
+                                        [ROW_LOCK_SKIP] = ") ORDER BY id FOR UPDATE SKIP LOCKED",
+                                        [ROW_LOCK_NONE] = ") ORDER BY id"};
     struct order_rows out = {rows, 0, count, ret_now_ms, OK};
     struct many_ids list = {"SELECT " ORDER_COLUMNS
                             ", UTC_TIMESTAMP(3) FROM orders FORCE INDEX (PRIMARY) WHERE id IN (",
-                            ") ORDER BY id FOR UPDATE", ids, count};
+                            tails[lock], ids, count};
     TRY(many_read_ids(db, &list, take_order, &out));
     TRY(out.first_failure);
     TRY(orders_read_items(db, rows, out.count));
     *ret_count = out.count;
     return OK;
+}
+
+RESULT orders_exist(struct db *db, const int64_t *ids, size_t count, bool *found) {
+    struct many_ids list = {"SELECT id FROM orders WHERE id IN (", ") ORDER BY id", ids, count};
+    return many_exist(db, &list, found);
 }
 
 RESULT orders_read(struct db *db, int64_t id, struct order *ret) {

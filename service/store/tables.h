@@ -29,10 +29,12 @@ RESULT inventories_update(struct db *db, const struct stock_row *rows, const int
                           bool check_version);
 RESULT movements_insert(struct db *db, const struct movement *movements, size_t count, int64_t now_ms);
 
-/* -- orders.c: orders FOR UPDATE in id order (waits), with their items. rows[i].items are allocated (mem_array), the
- * caller frees each. */
-RESULT orders_lock(struct db *db, const int64_t *ids, size_t count, struct order *rows, size_t *ret_count,
-                   int64_t *ret_now_ms);
+/* -- orders.c: orders in id order, locked like stock rows, with their items. rows[i].items are allocated (mem_array),
+ * the caller frees each. */
+RESULT orders_lock(struct db *db, const int64_t *ids, size_t count, enum row_lock lock, struct order *rows,
+                   size_t *ret_count, int64_t *ret_now_ms);
+/* As inventories_exist. */
+RESULT orders_exist(struct db *db, const int64_t *ids, size_t count, bool *found);
 /* Plain reads, own autocommit. ORDER_NOT_FOUND. Items allocated. */
 RESULT orders_read(struct db *db, int64_t id, struct order *ret);
 RESULT orders_insert(struct db *db, const struct order *orders, size_t count);

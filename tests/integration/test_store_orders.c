@@ -59,7 +59,7 @@ static void orders_insert__at_each_chunk_boundary__then_locked_and_read_back(voi
         insert_orders(stand->db, count);
         for (size_t i = 0; i < count; i++) ids[i] = (int64_t)i + 1;
         MUST(db_begin(stand->db));
-        MUST(orders_lock(stand->db, ids, count, got, &found, &now_ms));
+        MUST(orders_lock(stand->db, ids, count, ROW_LOCK_WAIT, got, &found, &now_ms));
         db_rollback(stand->db);
         assert_int_equal(found, count);
         assert_true(now_ms > 1700000000123);
@@ -103,7 +103,7 @@ static void orders_read__when_a_foreign_status__then_bad_data(void **state) {
     insert_orders(stand->db, 1);
     stand_run(stand->db, "UPDATE orders SET status = 'LOST_AT_SEA'");
     MUST_FAIL(BAD_DATA, orders_read(stand->db, 1, &got));
-    MUST_FAIL(BAD_DATA, orders_lock(stand->db, &id, 1, &got, &found, &now_ms));
+    MUST_FAIL(BAD_DATA, orders_lock(stand->db, &id, 1, ROW_LOCK_WAIT, &got, &found, &now_ms));
 }
 
 static void orders_lock__when_held_elsewhere__then_lock_wait(void **state) {
@@ -114,10 +114,17 @@ static void orders_lock__when_held_elsewhere__then_lock_wait(void **state) {
     int64_t now_ms;
     insert_orders(stand->db, 2);
     MUST(db_begin(stand->other));
-    MUST(orders_lock(stand->other, ids + 1, 1, got, &found, &now_ms));
+    MUST(orders_lock(stand->other, ids + 1, 1, ROW_LOCK_WAIT, got, &found, &now_ms));
     free_items(got, found);
     MUST(db_begin(stand->db));
-    MUST_FAIL(LOCK_WAIT, orders_lock(stand->db, ids, 2, got, &found, &now_ms));
+    MUST_FAIL(LOCK_WAIT, orders_lock(stand->db, ids, 2, ROW_LOCK_WAIT, got, &found, &now_ms));
+    MUST(orders_lock(stand->db, ids, 2, ROW_LOCK_SKIP, got, &found, &now_ms));
+    assert_int_equal(found, 1);
+    assert_int_equal(got[0].id, 1);
+    free_items(got, found);
+    bool there[3];
+    MUST(orders_exist(stand->db, (const int64_t[]){1, 2, 3}, 3, there));
+    assert_true(there[0] && there[1] && !there[2]);
 }
 
 static void orders_update__when_version_is_the_expected__then_written_else_conflict(void **state) {
