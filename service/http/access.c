@@ -197,14 +197,19 @@ static const char *bearer_token(const char *authorization, size_t *ret_len) {
     return len ? token : NULL;
 }
 
+static int hash_compare(const void *sha256, const void *entry) {
+    return memcmp(sha256, ((const struct entry *)entry)->sha256, DIGEST_SIZE);
+}
+
 const struct credential *access_find(const struct access *access, const char *authorization) {
     if (access_is_anonymous(access)) return &anonymous;
+    const struct table *table = access->table;
     size_t len;
     const char *token = authorization ? bearer_token(authorization, &len) : NULL;
-    if (!token || access->table->count == 0) return NULL;
-    struct entry key;
-    digest_bytes(token, len, key.sha256);
-    const struct entry *found = bsearch(&key, access->table->entries, access->table->count, sizeof key, entry_compare);
+    if (!token || table->count == 0) return NULL;
+    unsigned char sha256[DIGEST_SIZE];
+    digest_bytes(token, len, sha256);
+    const struct entry *found = bsearch(sha256, table->entries, table->count, sizeof *table->entries, hash_compare);
     return found ? &found->credential : NULL;
 }
 

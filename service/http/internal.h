@@ -32,7 +32,7 @@
 #define CONNECTION_MEMORY ((size_t)8192) /* headers of a request and of its reply; MHD clears it for every request */
 #define REPLY_ROOM ((size_t)1536)        /* of it, kept for the reply's headers and the start of a next request */
 #define RESUMES_MAX 16 /* parked requests answered in one turn: then the loop looks at Redis and the workers again */
-#define RUNS_MAX 8                       /* MHD_run calls in a row before other parts of the loop get their turn */
+#define RUNS_MAX 8     /* MHD_run calls in a row before other parts of the loop get their turn */
 
 enum phase { PHASE_WAITING, PHASE_RECEIVING, PHASE_SENDING, PHASE_COUNT, PHASE_HANDLING = PHASE_COUNT };
 
@@ -76,6 +76,7 @@ enum known_header {
     KNOWN_CONTENT_LENGTH,
     KNOWN_CONTENT_TYPE,
     KNOWN_COOKIE,
+    KNOWN_EXPECT,
     KNOWN_HOST,
     KNOWN_ORIGIN,
     KNOWN_REQUEST_ID,

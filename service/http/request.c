@@ -25,6 +25,8 @@ static const struct {
     KNOWN(KNOWN_CONTENT_ENCODING, "Content-Encoding"),
     KNOWN(KNOWN_CONTENT_LENGTH, "Content-Length"),
     KNOWN(KNOWN_CONTENT_TYPE, "Content-Type"),
+    KNOWN(KNOWN_COOKIE, "Cookie"),
+    KNOWN(KNOWN_EXPECT, "Expect"),
     KNOWN(KNOWN_HOST, "Host"),
     KNOWN(KNOWN_ORIGIN, "Origin"),
     KNOWN(KNOWN_REQUEST_ID, "X-Request-Id"),
@@ -161,27 +163,43 @@ static void check_site(struct request *request) {
         refuse(request, ERROR_FORBIDDEN, "without a token, no requests from other sites");
 }
 
-static void check_length(struct request *request) {
+/* What Content-Length says; 0 when there is none, INT64_MAX when it is no number we can hold. */
+static int64_t declared_length(const struct request *request) {
     int64_t length;
     const char *sent = request->known[KNOWN_CONTENT_LENGTH];
-    if (sent && text_parse_i64(sent, strlen(sent), &length) && length > BODY_MAX)
-        refuse(request, ERROR_BODY_TOO_LARGE, NULL);
+    if (!sent) return 0;
+    return text_parse_i64(sent, strlen(sent), &length) ? length : INT64_MAX;
+}
+
+static void check_length(struct request *request) {
+    if (declared_length(request) > BODY_MAX) refuse(request, ERROR_BODY_TOO_LARGE, NULL);
+}
+
+/* A refused body is read off, so that the connection lives; not when it is huge, or the client waits for our word. */
+static bool is_worth_reading_off(const struct request *request) {
+    return !request->known[KNOWN_EXPECT] && declared_length(request) <= (int64_t)DRAIN_MAX;
+}
+
+static void run_checks(struct request *request) {
+    static void (*const checks[])(struct request *) = {check_route, check_token, check_scope, check_site, check_length};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && !request->refusal; i++) checks[i](request);
+    if (request->refusal && !is_worth_reading_off(request))
+        request_problem(request, request->refusal, request->refusal_detail, NULL);
 }
 
 bool request_admit(struct request *request, const char *method) {
-    static void (*const checks[])(struct request *) = {check_route, check_token, check_scope, check_site, check_length};
+    const int all = MHD_HEADER_KIND | MHD_COOKIE_KIND;
     request->stage = STAGE_BODY;
     request->method = method_parse(method);
-    const int all = MHD_HEADER_KIND | MHD_COOKIE_KIND;
     MHD_get_connection_values(request->connection, (enum MHD_ValueKind)all, header_note, request);
     id_take(request);
     if (!leaves_room(request))
         request_reply(request, reply_new(MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE)); /* as MHD itself does */
     else if (!framing_is_clear(request))
         request_problem(request, ERROR_INVALID_REQUEST, "the length of the body is ambiguous", NULL);
-    if (request->stage == STAGE_REPLIED) return false;
-    for (size_t i = 0; i < sizeof checks / sizeof *checks && !request->refusal; i++) checks[i](request);
-    return true;
+    else
+        run_checks(request);
+    return request->stage != STAGE_REPLIED;
 }
 
 /* -- the body's kind */

@@ -47,12 +47,25 @@ void request_problem(struct request *request, enum error error, const char *deta
 
 /* -- giving the answer */
 
+static bool may_be_answered(const struct request *request) {
+    return request->stage == STAGE_BODY || request->stage == STAGE_RUNNING || request->stage == STAGE_PARKED;
+}
+
+static void log_fault(const struct request *request, const char *event) {
+    LOG(LOG_ERROR, event, LOGS("requestId", request->id), LOGS("route", request->match.label));
+}
+
 void request_reply(struct request *request, struct reply reply) {
-    enum stage before = request->stage;
-    if (before != STAGE_BODY && before != STAGE_RUNNING && before != STAGE_PARKED && before != STAGE_HEADERS) {
-        LOG(LOG_ERROR, "http.reply-twice", LOGS("requestId", request->id), LOGS("route", request->match.label));
+    if (!may_be_answered(request)) {
+        log_fault(request, "http.reply-twice");
         reply_done(&reply);
         return;
+    }
+    if (reply.body.overflow) { /* half a document is worse than none */
+        log_fault(request, "http.reply-too-large");
+        reply_done(&reply);
+        request->error = ERROR_INTERNAL;
+        reply = problem_reply(request, ERROR_INTERNAL, NULL, NULL);
     }
     request->reply = reply;
     request->stage = STAGE_REPLIED;

@@ -1,5 +1,6 @@
 """The HTTP layer by itself, spoken to over bare sockets: tests/support/http_echo.c answers."""
 
+import errno
 import hashlib
 import json
 import os
@@ -91,28 +92,29 @@ class Echo(unittest.TestCase):
 
     ARGS = []
     ADMIN = False
+    ENV = None
 
     def setUp(self):
+        self.connections = []
         self.port = free_port()
         self.admin_port = free_port() if self.ADMIN else None
         self.log = tempfile.NamedTemporaryFile(prefix="http_echo-", suffix=".log")
         self.addCleanup(self.log.close)
         admin = f"127.0.0.1:{self.admin_port}" if self.ADMIN else ""
-        self.process = Process([ECHO, f"127.0.0.1:{self.port}", admin] + self.ARGS, self.log.name).start()
+        self.process = Process([ECHO, f"127.0.0.1:{self.port}", admin] + self.ARGS, self.log.name,
+                               env=self.ENV).start()
         self.addCleanup(self.process.kill)
         eventually(lambda: "port" in self.output(), 10, "http_echo listens")
 
     def tearDown(self):
         """Every test leaves a server that ends when asked, holding nothing."""
+        for raw in self.connections:
+            raw.close()
         if self.process.alive():
             self.process.popen.send_signal(signal.SIGTERM)
-            eventually(lambda: self.process.popen.poll() is not None or self._again(), 10, "http_echo ends")
+        eventually(lambda: self.process.popen.poll() is not None, 10, "http_echo ends")
         self.assertEqual(self.process.popen.returncode, 0, self.output())
         self.assertIn("parked 0 connections 0", self.output())
-
-    def _again(self):
-        """A second SIGTERM ends it with requests still parked."""
-        self.process.popen.send_signal(signal.SIGTERM)
 
     def output(self):
         with open(self.log.name, encoding="utf-8") as log:
@@ -120,7 +122,7 @@ class Echo(unittest.TestCase):
 
     def connect(self, port=None):
         raw = Raw(port or self.port)
-        self.addCleanup(raw.close)
+        self.connections.append(raw)
         return raw
 
     def ask(self, text, head=False, port=None):
@@ -236,6 +238,7 @@ class Connections(Echo):
         eventually(self.refused, 5, "quiesced")
         self.process.popen.send_signal(signal.SIGTERM)
         self.assertTrue(all(raw.ended() for raw in held))
+        eventually(lambda: self.process.popen.poll() is not None, 10, "ends")
 
     def test_quiesce__when_asked__then_no_new_connection_and_old_ones_close_after_their_reply(self):
         fresh, used, parked = self.connect(), self.connect(), self.connect()
@@ -339,6 +342,21 @@ class Replies(Echo):
         self.assertEqual(self.get("/v1/twice").json, {"ok": True})
         self.assertIn("http.reply-twice", self.output())
 
+    def test_endpoint__when_its_document_did_not_fit__then_500_and_not_half_of_it(self):
+        self.assert_problem(self.get("/v1/overflow"), 500, "SYS-001")
+        self.assertIn("http.reply-too-large", self.output())
+
+    def test_request__when_answered__then_counted_by_route_and_a_fault_is_logged_once(self):
+        for target in ("/v1/now", "/v1/params/1/2", "/v1/params/3/4", "/v1/later/5", "/v1/busy", "/nope"):
+            self.get(target, f"{HOST}X-Request-Id: r-{target.split('/')[2:3]}\r\n")
+        page = self.get("/metrics").body.decode()
+        for route, status, count in (("GET /v1/now", 200, 1), ("GET /v1/params/{a}/{b}", 200, 2),
+                                     ("GET /v1/later/{ms}", 200, 1), ("GET /v1/busy", 503, 1), ("unmatched", 404, 1)):
+            self.assertIn(f'lockstock_http_requests_total{{route="{route}",status="{status}"}} {count}\n', page)
+        lines = [json.loads(line) for line in self.output().splitlines() if "http.request" in line]
+        self.assertEqual([(line["status"], line["err"], line["route"]) for line in lines],
+                         [(503, "REDIS_DOWN", "GET /v1/busy")])
+
     def test_request_id__when_sane__then_taken_else_made(self):
         for sent in ("a", "A-z_0.9", "x" * 64):
             self.assertEqual(self.get("/v1/now", f"{HOST}X-Request-Id: {sent}\r\n").headers["x-request-id"], sent)
@@ -349,8 +367,9 @@ class Replies(Echo):
     def test_traceparent__when_well_formed__then_taken(self):
         good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         self.assertEqual(self.get("/v1/params/a/b", f"{HOST}traceparent: {good}\r\n").json["trace"], good)
-        for bad in (good[:-1], good + "0", "01" + good[2:], good.upper(), good.replace("0af7651916cd43dd8448eb211c80319c", "0" * 32),
-                    good.replace("b7ad6b7169203331", "0" * 16), good.replace("-", "_"), ""):
+        _, trace, span, _ = good.split("-")
+        for bad in (good[:-1], good + "0", "01" + good[2:], good.upper(), good.replace(trace, "0" * 32),
+                    good.replace(span, "0" * 16), good.replace("-", "_"), ""):
             self.assertEqual(self.get("/v1/params/a/b", f"{HOST}traceparent: {bad}\r\n").json["trace"], "", bad)
 
 
@@ -432,7 +451,7 @@ class Bodies(Echo):
         raw = self.connect()
         head = f"POST /v1/echo HTTP/1.1\r\n{HOST}{JSON}Transfer-Encoding: chunked\r\n\r\n"
         for _ in range(2):
-            raw.send(head + '1\r\n{\r\n3;x=y\r\n"a"\r\n')
+            raw.send(head + '1\r\n{\r\n3\r\n"a"\r\n')
             raw.send('3\r\n:1}\r\n0\r\nTrailer: t\r\n\r\n')
             self.assertEqual(raw.reply().json, {"a": 1})
         raw.send(head + "0\r\n\r\n")
@@ -448,10 +467,18 @@ class Bodies(Echo):
 
     def test_body__when_it_never_ends__then_hung_up(self):
         raw = self.connect()
-        raw.send(f"POST /v1/echo HTTP/1.1\r\n{HOST}{JSON}Content-Length: 99999999999\r\n\r\n")
+        raw.send(f"POST /v1/echo HTTP/1.1\r\n{HOST}{JSON}Transfer-Encoding: chunked\r\n\r\n")
         with self.assertRaises((BrokenPipeError, ConnectionResetError)):
             for _ in range(1000):
-                raw.send("x" * (1 << 20))
+                raw.send("100000\r\n" + "x" * (1 << 20) + "\r\n")
+
+    def test_body__when_refused_and_huge__then_answered_at_once_and_closed(self):
+        for headers in ("Content-Length: 99999999999\r\n", "Content-Length: 9223372036854775808\r\n",
+                        "Expect: 100-continue\r\nContent-Length: 1048577\r\n"):
+            raw = self.connect()
+            raw.send(f"POST /v1/echo HTTP/1.1\r\n{HOST}{JSON}{headers}\r\n")
+            self.assert_problem(raw.reply(), 413, "SYS-008")
+            self.assertTrue(raw.ended())
 
     def test_expect__when_100_continue__then_continued(self):
         raw = self.connect()
@@ -485,8 +512,9 @@ class Bodies(Echo):
                 self.assert_problem(reply, 415, "SYS-009")
 
     def test_framing__when_it_can_be_read_in_two_ways__then_400_and_closed(self):
-        for headers in ("Content-Length: 2\r\nTransfer-Encoding: chunked\r\n", "Content-Length: 2\r\nContent-Length: 3\r\n",
-                        "Transfer-Encoding: gzip\r\n", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n"):
+        chunked = "Transfer-Encoding: chunked\r\n"
+        for headers in (f"Content-Length: 2\r\n{chunked}", "Content-Length: 2\r\nContent-Length: 3\r\n",
+                        "Transfer-Encoding: gzip\r\n", chunked + chunked):
             raw = self.connect()
             raw.send(f"POST /v1/echo HTTP/1.1\r\n{HOST}{JSON}{headers}\r\n{{}}")
             self.assertEqual(raw.reply().status, 400, headers)
@@ -504,8 +532,8 @@ class Anonymous(Echo):
 
     def test_page__when_of_another_site__then_403(self):
         for header, status in (("Origin: http://localhost:3000", 200), ("Sec-Fetch-Site: same-origin", 200),
-                               ("Sec-Fetch-Site: none", 200), ("Origin: https://example.org", 403), ("Origin: null", 403),
-                               ("Sec-Fetch-Site: cross-site", 403)):
+                               ("Sec-Fetch-Site: none", 200), ("Origin: https://example.org", 403),
+                               ("Origin: null", 403), ("Sec-Fetch-Site: cross-site", 403)):
             self.assertEqual(self.get("/v1/now", f"{HOST}{header}\r\n").status, status, header)
 
     def test_order__when_several_things_are_wrong__then_the_first_check_answers(self):
@@ -649,6 +677,38 @@ class Slow(Echo):
         except socket.timeout:
             pass
         eventually(lambda: self.stats()["connections"] == 1, 8, "closed")
+
+
+class PortCase(Echo):
+    def second(self, env=None):
+        """One more server on the same port."""
+        log = tempfile.NamedTemporaryFile(prefix="http_echo-", suffix=".log")
+        self.addCleanup(log.close)
+        other = Process([ECHO, f"127.0.0.1:{self.port}"], log.name, env=env).start()
+        self.addCleanup(other.kill)
+        return other, log
+
+
+class Ports(PortCase):
+    def test_port__when_taken__then_the_start_fails_with_the_reason(self):
+        other, log = self.second()
+        eventually(lambda: other.popen.poll() is not None, 5, "gives up")
+        self.assertEqual(other.popen.returncode, 1)
+        line = json.loads(log.read())
+        self.assertEqual((line["err"], line["native"]), ("UNAVAILABLE", errno.EADDRINUSE))
+
+
+class SharedPort(PortCase):
+    ENV = dict(os.environ, HTTP_ECHO_REUSE_PORT="1")
+
+    def test_port__when_shared__then_both_serve(self):
+        _, log = self.second(self.ENV)
+        eventually(lambda: log.seek(0) or b"port" in log.read(), 5, "listens")
+        many = [self.connect() for _ in range(60)]
+        for raw in many:
+            raw.send(f"GET /v1/now HTTP/1.1\r\n{HOST}\r\n")
+            self.assertEqual(raw.reply().status, 200)
+        self.assertTrue(0 < self.stats()["connections"] < 60)
 
 
 class Crowded(Echo):

@@ -3,7 +3,7 @@
  * The HTTP layer with endpoints that do nothing but answer in each of the ways there are: at once, later, never, with a
  * problem, twice, not at all. tests/integration/test_http_limits.py talks to it. Prints its port.
  * SIGUSR1 quiesces; SIGTERM quiesces and ends when nothing is active, or at once when sent again; SIGHUP reads the
- * tokens again. */
+ * tokens again. HTTP_ECHO_REUSE_PORT lets several share a port, HTTP_ECHO_DEBUG makes it talkative. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -120,6 +120,19 @@ static void get_stats(struct request *request) {
     reply_text(request, 200, body);
 }
 
+static void get_metrics(struct request *request) {
+    struct reply reply = reply_new(200);
+    reply.content_type = "text/plain; version=0.0.4";
+    metrics_write(&reply.body);
+    request_reply(request, reply);
+}
+
+static void get_overflow(struct request *request) {
+    struct text body = text_new(8);
+    text_add_str(&body, "{\"long\":1}");
+    reply_text(request, 200, body);
+}
+
 /* -- later */
 
 static struct waiting *waiting_free(struct waiting *waiting) {
@@ -199,6 +212,8 @@ static const struct route routes[] = {
     {HTTP_GET, "/v1/parked-now", get_parked_now, SCOPE_ORDERS, 0},
     {HTTP_GET, "/v1/soon", get_soon, SCOPE_ORDERS, 0},
     {HTTP_POST, "/v1/soon", get_soon, SCOPE_ORDERS, 0},
+    {HTTP_GET, "/v1/overflow", get_overflow, SCOPE_ORDERS, 0},
+    {HTTP_GET, "/metrics", get_metrics, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
     {HTTP_GET, "/stats", get_stats, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
 };
 
@@ -239,6 +254,7 @@ static RESULT start(struct echo *echo, int argc, char **argv) {
     const struct http_options options = {
         .listen = argument(argc, argv, 1, "127.0.0.1:0"),
         .admin_listen = argument(argc, argv, 2, ""),
+        .reuse_port = getenv("HTTP_ECHO_REUSE_PORT"),
         .routes = routes,
         .route_count = sizeof routes / sizeof *routes,
         .access = echo->access,
@@ -264,7 +280,7 @@ static void serve(struct echo *echo) {
 
 int main(int argc, char **argv) {
     struct echo echo = {.parked = 0};
-    log_start(getenv("HTTP_ECHO_DEBUG") ? LOG_DEBUG : LOG_WARN, "echo");
+    log_start(getenv("HTTP_ECHO_DEBUG") ? LOG_DEBUG : LOG_INFO, "echo");
     json_start();
     signal(SIGPIPE, SIG_IGN);
     list_init(&echo.soon_list);
