@@ -52,35 +52,23 @@ class Together(Case):
 
 
 class Turns(Case):
-    """One product, both at full load."""
+    """One product, both at full load: short trains, so that somebody always waits at both when a lock goes."""
 
     INSTANCES = 0
     SECONDS = 4
-
-    def shares(self, faults):
-        pair = [self.instance(n, faults=faults).start() for n in ("a", "b")]
-        self.services[:] = pair
-        self.http = self.client()
-        product_id = self.product(stock=10**9)
-        runs = [Driver([one], [buy_one(product_id)], connections=24, seconds=self.SECONDS) for one in pair]
-        results = [run.result() for run in runs]
-        for one in pair:
-            self.assertEqual(one.stop(), 0)
-        for result in results:
-            self.assertTrue(set(result["status"]) <= {"201", "409"}, result["status"])
-        won = [result["status"].get("201", 0) for result in results]
-        self.assertGreater(sum(won), 100, won)
-        return min(won) / sum(won), results
+    ENV = {"LOCKSTOCK_TRAIN_MAX": 8}
 
     def test_turns__when_both_are_busy__then_neither_gets_less_than_a_third(self):
-        share, results = self.shares(None)
-        self.assertGreaterEqual(share, 1 / 3, [r["status"] for r in results])
+        pair = [self.instance(name, env=self.ENV).start() for name in "ab"]
+        self.http = self.client()
+        product_id = self.product(stock=10**9)
+        runs = [Driver([one], [buy_one(product_id)], connections=64, seconds=self.SECONDS) for one in pair]
+        results = [run.result() for run in runs]
         self.assertEqual([r["codes"] for r in results], [{}, {}], "nobody was turned away")
-
-    def test_turns__when_none_ever_yields__then_one_starves(self):
-        """The proof that the test above can fail."""
-        share, _ = self.shares("no-yield")
-        self.assertLess(share, 1 / 3)
+        won = [result["status"]["201"] for result in results]
+        self.assertGreater(sum(won), 100, won)
+        self.assertGreaterEqual(min(won) / sum(won), 1 / 3, won)
+        self.assert_audit_clean()
 
 
 class Java(Case):
@@ -104,7 +92,7 @@ class Neighbour(Java):
         java, other = self.java(), self.product()
         self.assertTrue(java.take(1))
         waiting = Background(lambda: self.order((42, 1), http=self.client()))
-        eventually(lambda: self.subscribers(42) >= 2, 2, "we listen for the release")
+        eventually(lambda: self.subscribers(42) >= 1, 2, "we listen for the release")
         self.assertEqual(self.order((other, 1)).status, 201)
         holds_for(lambda: not waiting.done(), 0.3, "the buyer waits")
         self.assertGreaterEqual(java.release(), 1, "we were listening")
@@ -146,7 +134,7 @@ class Neighbour(Java):
         java, free = self.java(), self.product()
         self.assertTrue(java.take(1))
         waiting = Background(lambda: self.order((42, 1), (free, 1), http=self.client()))
-        eventually(lambda: self.subscribers(42) >= 2, 2, "we listen for the release")
+        eventually(lambda: self.subscribers(42) >= 1, 2, "we listen for the release")
         java.release()
         self.assertEqual(waiting.result().status, 201)
 
@@ -182,25 +170,45 @@ class WireForm(Java):
         self.assertFalse(buying.done())
         self.assertEqual(buying.result().status, 201)
 
-    def test_turn__when_a_neighbour_waits_under_load__then_it_gets_its_turn_soon(self):
-        """Twenty times in a row, each wait from the first refused try to the grant."""
-        service = self.instance("loaded").start()
-        self.http = service.http()
-        self.addCleanup(self.http.close)
-        product_id = self.product(stock=10**9, product_id=43)
-        run = Driver([service], [buy_one(product_id)], connections=32, seconds=30)
-        run.until_answered(100)
-        java, waits = self.java(product_id), []
-        for _ in range(20):
+
+class Waiter(Java):
+    """A Java waiter at the door of a fully loaded instance. A JVM needs a moment to wake: who never yields is back
+    before it."""
+
+    INSTANCES = 0
+    TURNS = 15
+    REACTION_S = 0.003
+
+    def waits(self, faults):
+        """Milliseconds from the first refused try to the grant, turn by turn."""
+        service = self.instance("loaded", faults=faults).start()
+        self.services[:] = [service]
+        self.http = self.client()
+        product_id = self.product(stock=10**9)
+        run = Driver([service], [buy_one(product_id)], connections=64, seconds=60)
+        run.until_answered(200)
+        java, waits = self.java(product_id, reaction_s=self.REACTION_S), []
+        for _ in range(self.TURNS):
             begun = time.monotonic()
-            self.assertTrue(java.take(5 * SLOW), "the neighbour starved")
+            self.assertTrue(java.take(10 * SLOW), "the neighbour starved")
             waits.append((time.monotonic() - begun) * 1000)
             java.release()
             run.until_answered(50)
         result = run.stop()
+        yields = service.metric("lockstock_stock_lock_yields_total")
+        self.assertEqual(service.stop(), 0)
         self.assertEqual(set(result["status"]), {"201"}, result["codes"])
+        return waits, yields
+
+    def test_turn__when_a_neighbour_waits_under_load__then_it_gets_its_turn_soon(self):
+        waits, yields = self.waits(None)
         self.assertLess(statistics.median(waits), 100 * SLOW, waits)
         self.assertLess(max(waits), 1000 * SLOW, waits)
+        self.assertGreater(yields, 0)
+        # The proof that this can fail: without the yield the same neighbour waits several times as long.
+        longer, none = self.waits("no-yield")
+        self.assertGreater(statistics.median(longer), 1.5 * statistics.median(waits), (longer, waits))
+        self.assertEqual(none, 0)
 
 
 if __name__ == "__main__":

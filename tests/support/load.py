@@ -106,6 +106,7 @@ class Driver:
             self.kill()
             raise AssertionError("the load driver did not end")
         self._child.wait()
+        self._child.stdout.close()
         _living.discard(self)
         return self._lines[-1]
 

@@ -95,31 +95,35 @@ def lock_channel(name):
 
 
 class JavaLock:
-    """A neighbour that locks as Redisson does: try, subscribe, try again, and then only when a release was heard."""
+    """A neighbour that locks as Redisson does: try; subscribe; try again, and then each time a release was heard, after
+    the moment its threads need to wake (reaction_s); unsubscribe."""
 
-    def __init__(self, redis, name, lease_ms=30000):
-        self.redis, self.name, self.lease_ms = redis, name, lease_ms
+    def __init__(self, redis, name, lease_ms=30000, reaction_s=0.0):
+        self.redis, self.name, self.lease_ms, self.reaction_s = redis, name, lease_ms, reaction_s
         self.owner = f"{uuid.uuid4()}:1"
         self._client = redis.client()
-        self._woken = threading.Event()
-        self._subscriber = Subscriber(redis, lock_channel(name), lambda _: self._woken.set())
 
     def try_once(self):
         return self._client.call("EVAL", _ACQUIRE, 1, self.name, self.lease_ms, self.owner) is None
 
     def take(self, timeout_s):
-        """True once it is ours; it tries only when woken, as a waiting JVM does."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            self._woken.clear()
-            if self.try_once():
-                return True
-            if not self._woken.wait(max(0.0, deadline - time.monotonic())):
-                return False
+        """True once it is ours."""
+        if self.try_once():
+            return True
+        woken, deadline = threading.Event(), time.monotonic() + timeout_s
+        subscriber = Subscriber(self.redis, lock_channel(self.name), lambda _: woken.set())
+        try:
+            while not self.try_once():
+                if not woken.wait(max(0.0, deadline - time.monotonic())):
+                    return False
+                woken.clear()
+                time.sleep(self.reaction_s)
+            return True
+        finally:
+            subscriber.close()
 
     def release(self):
         return self._client.call("EVAL", _RELEASE, 2, self.name, lock_channel(self.name), self.owner)
 
     def close(self):
-        self._subscriber.close()
         self._client.close()
