@@ -3,7 +3,8 @@
 
 Links: the file, and the heading when a link names one. Paths in backticks or code blocks: a tracked file or folder, *
 allowed. Names in backticks: `service/x.c` `name`, `name` means that the file has each name; a name with an underscore
-that follows no path must stand in some source. Alerts and make targets: the ones we have.
+that follows no path must stand in some source. Alerts and make targets: the ones we have. A block that shows the tour
+shows deploy/tour.sh as it is.
 """
 import fnmatch
 import os
@@ -17,6 +18,7 @@ LINK = re.compile(r'\[[^\]\n]*\]\(([^)\s]+)\)')
 SPAN = re.compile(r'`([^`\n]+)`')
 NAME = re.compile(r'[A-Za-z_]\w*\Z')
 ALERT = re.compile(r'\bLockstock[A-Z]\w+')
+TOUR = re.compile(r'^```\n(at=.*?)^```', re.M | re.S)
 TARGET = re.compile(r'^(?:[A-Z]+=\S+ )*make ([a-z]+)\b', re.M)
 BETWEEN = re.compile(r'[\s,]*\Z')  # what may stand between a path and the names it has
 PLACEHOLDERS = {'function__when__then'}
@@ -113,6 +115,12 @@ def listed_problems(tree, text):
             yield match.start(), f'no target {match.group(1)} in the Makefile'
 
 
+def tour_problems(tree, text):
+    for match in TOUR.finditer(text):
+        if match.group(1) != source.read(tree.root, 'deploy/tour.sh'):
+            yield match.start(), 'the tour differs from deploy/tour.sh'
+
+
 def document_problems(tree, path, text):
     prose = FENCE.sub(lambda match: source.blank(match.group()), text)
     for match in LINK.finditer(prose):
@@ -124,6 +132,7 @@ def document_problems(tree, path, text):
             yield match.start(), problem
     yield from span_problems(tree, prose)
     yield from listed_problems(tree, text)
+    yield from tour_problems(tree, text)
 
 
 def check(root):

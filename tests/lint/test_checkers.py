@@ -132,7 +132,8 @@ class Shape(CheckerTest):
 class Links(CheckerTest):
     def found(self, text):
         return self.problems(check_links, {'A.md': text, 'docs/B.md': '# One thing\n', 'Makefile': 'run:\n',
-                                           'deploy/prometheus/alerts.yml': 'alert: LockstockDown\n'})
+                                           'deploy/prometheus/alerts.yml': 'alert: LockstockDown\n',
+                                           'deploy/tour.sh': 'at=x\ncurl $at\n'})
 
     def assert_found(self, text, word):
         problems = self.found(text)
@@ -165,6 +166,10 @@ class Links(CheckerTest):
 
     def test_name_no_source_has__found(self):
         self.assert_found('\nsee `db_shut`\n', 'no source')
+
+    def test_other_tour__found(self):
+        self.assertEqual(self.found('```\nat=x\ncurl $at\n```\n'), [])
+        self.assert_found('\n```\nat=x\ncurl $at/y\n```\n', 'tour')
 
     def test_unknown_alert_and_target__found(self):
         self.assert_found('\nLockstockUp\n', 'no alert')
