@@ -3,7 +3,7 @@
 # servers. PRESET chooses the binaries of integration and chaos (release) and of unit (asan).
 #   lint         the checkers, formatting, shellcheck, clang-tidy, the clang build, gcc -fanalyzer
 #   unit         one cmocka program per source file, under the address, undefined-behaviour and thread sanitizers
-#   integration  C against real servers, then tests/integration/test_*.py
+#   integration  C against real servers, then tests/integration/test_*.py and tests/contract/test_*.py
 #   chaos        tests/chaos/test_*.py: kills, pauses, cuts
 # The last line tells how many tests ran; the exit status is 0 only when none failed.
 set -uo pipefail
@@ -112,6 +112,7 @@ part_integration() {
         failed=$((was_failed + 1))
     fi
     run_unittest integration 1500
+    run_unittest contract 600
 }
 
 part_chaos() {
