@@ -223,6 +223,7 @@ static void db_execute__when_data_is_refused__then_bad_data(void **state) {
               db_run(stand->db, "INSERT INTO products (id, name, price) VALUES (1, REPEAT('x', 256), 1)", NULL));
     MUST_FAIL(BAD_DATA, db_run(stand->db, "INSERT INTO products (id, name, price) VALUES (1, 'x', NULL)", NULL));
     MUST_FAIL(BAD_DATA, db_run(stand->db, "INSERT INTO inventories (product_id, stock) VALUES (1, -1)", NULL));
+    assert_true(db_is_usable(stand->db));
 }
 
 static void db_now__when_asked__then_the_servers_utc(void **state) {

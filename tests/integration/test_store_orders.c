@@ -281,6 +281,7 @@ static void outbox_has__when_written__then_true_only_for_it(void **state) {
         assert_false(has);
     }
     MUST_FAIL(DUPLICATE, outbox_insert(stand->db, events, 1, 1));
+    MUST_FAIL(BAD_DATA, outbox_has(stand->db, "\xc3\xa9", &has)); /* an id is ASCII */
 }
 
 /* -- idempotency -- */
