@@ -1,0 +1,120 @@
+/* Locks as a service: fenced leases in Redis, asked for over HTTP. Loop thread; nothing blocks, MySQL work rides the
+   pool.
+
+   Invariants
+   1. What is held stands in Redis alone (Redisson's RLock layout, wire.md §2, and a record of our own beside it). This
+      process keeps only who waits, what is on its way, and grants whose delivery is in doubt.
+   2. A grant is made by one script, which draws its fence; nothing here hands a lock on without it.
+   3. An acquire does nothing after its last moment (notAfter), and one whose answer never came is released by holder
+      and grant id before the breaker closes: nobody holds a lock without knowing.
+   4. A grant is delivered (its reply was written whole), confirmed (its token came again), or given back.
+   5. Of the places of one name only the head talks to Redis. A place without a request that is here is passed over.
+   6. done() of an ask is called exactly once, unless it was abandoned; perhaps before the function returns. */
+#pragma once
+
+#include "domain/lock.h"
+#include "loop/loop.h"
+#include "redis/redis.h"
+#include "store/pool.h"
+
+struct locks;
+
+#define LOCK_HOLDER_SIZE 65 /* hex of SHA-256 and a NUL */
+#define LOCK_GRANT_SIZE 37  /* a UUID */
+#define LOCK_SLICE_MS 20000 /* one request waits no longer; then 202 */
+#define LOCK_TICKET_MS 10000 /* the place is kept this long after a 202 */
+
+struct locks_options {
+    size_t waiters_max; /* places with more than a try in this process; above: LCK-004 */
+    int64_t redis_timeout_ms;
+    bool open_when_down;         /* what onRedisDown is when a request does not say */
+    void (*cleaned)(void *arg);  /* locks_clean_up is finished */
+    void *arg;
+};
+
+struct locks *locks_new(struct loop *loop, struct pool *pool, const struct locks_options *options);
+void locks_use_redis(struct locks *locks, struct redis *redis);
+/* Nothing is on its way (Redis and pool have answered all calls). Takes NULL, returns NULL. */
+struct locks *locks_free(struct locks *locks);
+/* Hooks for redis_options. clean_up ends with options.cleaned, unless the connection goes first. */
+void locks_clean_up(void *locks);
+void locks_redis_changed(void *locks, bool up);
+/* Parked requests are answered UNAVAILABLE with Retry-After 0; from now on nothing is parked. */
+void locks_drain(struct locks *locks);
+/* Nothing waits, nothing is on its way, no delivery is in doubt. */
+bool locks_is_idle(const struct locks *locks);
+
+/* The holder field of a token: SHA-256(credential ‖ 0 ‖ token) in hex. The token itself goes no further than this. */
+void lock_holder_of(const char *credential, const char *token, char out[LOCK_HOLDER_SIZE]);
+
+/* -- answers */
+
+/* Who holds a name, as far as it is known. */
+struct lock_holder {
+    bool held;
+    bool ours; /* held through this service: owner, fence, metadata and held_for_ms are known */
+    char owner[LOCK_OWNER_MAX + 1];
+    int64_t fence, held_for_ms, expires_in_ms; /* -1 = without an end (a foreign holder's) */
+    struct text metadata;                      /* JSON object text, empty = none */
+};
+void lock_holder_done(struct lock_holder *holder);
+
+enum lock_outcome { LOCK_DONE, LOCK_GRANTED, LOCK_REPEATED, LOCK_QUEUED };
+
+struct delivery; /* a grant whose reply is on its way */
+
+/* Valid during done(). */
+struct lock_answer {
+    enum error error; /* ERROR_NONE: outcome and what belongs to it */
+    enum lock_outcome outcome;
+    enum lock_safety safety;
+    const int64_t *fences; /* one per name in the order asked; NULL = null */
+    int64_t ttl_ms, safe_for_ms, waited_ms;
+    struct delivery *delivery; /* GRANTED and REPEATED; ends with locks_delivered. NULL: nothing to watch */
+
+    size_t position, waiters;            /* QUEUED; LOCK_HELD */
+    const char *name;                    /* LOCK_HELD, LEASE_LOST of a set: which one */
+    const struct lock_holder *holder;    /* LOCK_HELD */
+    int64_t retry_ms;                    /* LOCK_HELD */
+    const char *reason;                  /* LEASE_LOST: expired, released, forced, vanished, superseded, unknown */
+    int64_t other_since_ms;              /* LEASE_LOST: Unix ms; 0 = nobody we know of */
+    const char *kind;                    /* LOCK_KIND */
+    const char *detail;                  /* may be NULL */
+    int retry_after_s;                   /* -1 = the error's default */
+};
+typedef void (*lock_done_fn)(void *arg, const struct lock_answer *answer);
+
+/* -- acquire */
+
+struct ask; /* one PUT */
+
+/* names: 1..LOCK_SET_MAX, all different. Filled in by the caller before locks_acquire. */
+struct ask *ask_new(const char *const *names, size_t count);
+struct ask_terms {
+    char holder[LOCK_HOLDER_SIZE];
+    bool token_made; /* by the service: an undelivered grant goes back at once */
+    int64_t ttl_ms, wait_ms, received_ms;
+    enum lock_kind kind;
+    enum lock_when_down when_down;
+    char owner[LOCK_OWNER_MAX + 1];
+    const char *metadata;        /* JSON text, "" = none; copied */
+    bool (*is_here)(void *arg);  /* the client has not hung up */
+    lock_done_fn done;
+    void *arg;
+};
+/* Takes the ask. */
+void locks_acquire(struct locks *locks, struct ask *ask, const struct ask_terms *terms);
+/* The client hung up: done() will not be called. A place without asks is dropped and never granted. */
+void locks_abandon(struct locks *locks, struct ask *ask);
+/* The reply to a grant was written whole, or will never be. Once for each answer that had a delivery. */
+void locks_delivered(struct locks *locks, struct delivery *delivery, bool whole);
+
+/* -- what a token does with a name it holds. fence 0 = whichever. */
+struct lock_ref {
+    const char *name;
+    const char *holder;
+    int64_t fence;
+};
+void locks_renew(struct locks *locks, const struct lock_ref *ref, int64_t ttl_ms, lock_done_fn done, void *arg);
+/* Hands the lock to the head of the local queue in the same script call. */
+void locks_release(struct locks *locks, const struct lock_ref *ref, lock_done_fn done, void *arg);
