@@ -72,7 +72,8 @@ static void ask_for_schema(void *arg) {
 /* -- stopping */
 
 static bool is_quiet(const struct instance *instance) {
-    return http_active(instance->service.http) == 0 && facade_is_idle(instance->service.facade);
+    return http_active(instance->service.http) == 0 && facade_is_idle(instance->service.facade) &&
+           locks_is_idle(instance->service.locks);
 }
 
 static void drain(void *arg) {
@@ -95,6 +96,7 @@ static void begin_drain(void *arg) {
     instance->drain_since_ms = instance->quiet_since_ms = clock_mono_ms();
     LOG(LOG_INFO, "drain.begin", LOGI("requests", http_active(instance->service.http)));
     http_quiesce(instance->service.http);
+    locks_drain(instance->service.locks);
     instance->drain_timer = loop_timer_new(instance->service.loop, drain, instance);
     loop_timer_start(instance->drain_timer, DRAIN_LOOK_MS, DRAIN_LOOK_MS);
 }
@@ -151,14 +153,37 @@ static void start_facade(struct instance *instance) {
     instance->service.facade = facade_new(instance->service.loop, instance->service.pool, &options);
 }
 
+static void start_locks(struct instance *instance) {
+    const struct config *config = instance->service.config;
+    struct locks_options options = {.waiters_max = (size_t)config->waiters_max,
+                                    .redis_timeout_ms = config->redis_timeout_ms,
+                                    .open_when_down = strcmp(config->on_redis_down, "open") == 0,
+                                    .cleaned = facade_clean_up,
+                                    .arg = instance->service.facade};
+    instance->service.locks = locks_new(instance->service.loop, instance->service.pool, &options);
+}
+
+/* One after the other: the facade's part ends with redis_cleaned. */
+static void clean_up(void *arg) {
+    struct instance *instance = arg;
+    locks_clean_up(instance->service.locks);
+}
+
+static void redis_changed(void *arg, bool up) {
+    struct instance *instance = arg;
+    facade_redis_changed(instance->service.facade, up);
+    locks_redis_changed(instance->service.locks, up);
+}
+
 static RESULT start_redis(struct instance *instance) {
     struct redis_options options = {.url = instance->service.config->redis_url,
                                     .call_timeout_ms = instance->service.config->redis_timeout_ms,
-                                    .clean_up = facade_clean_up,
-                                    .changed = facade_redis_changed,
-                                    .arg = instance->service.facade};
+                                    .clean_up = clean_up,
+                                    .changed = redis_changed,
+                                    .arg = instance};
     TRY(redis_new(instance->service.loop, &options, &instance->service.redis));
     facade_use_redis(instance->service.facade, instance->service.redis);
+    locks_use_redis(instance->service.locks, instance->service.redis);
     return OK;
 }
 
@@ -195,6 +220,7 @@ static RESULT start(struct instance *instance, const struct db_options *db) {
     service->loop = loop_new();
     start_pool(instance, db);
     start_facade(instance);
+    start_locks(instance);
     TRY(start_redis(instance));
     /* Turn callbacks run in this order: trains leave first, then the answers of the turn are written. */
     loop_on_turn(service->loop, facade_pump, service->facade);
@@ -211,6 +237,7 @@ static void stop(struct instance *instance) {
         pool_stop(service->pool);
         pool_collect(service->pool);
     }
+    service->locks = locks_free(service->locks);
     service->facade = facade_free(service->facade);
     service->pool = pool_free(service->pool);
     instance->schema_timer = loop_timer_free(instance->schema_timer);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -208,6 +209,13 @@ static void fill_random(unsigned char *out, size_t len) {
     if (got == (ssize_t)len) return;
     LOG(LOG_ERROR, "no-randomness", LOGI("errno", errno));
     abort();
+}
+
+void text_random_hex(size_t len, char *out) {
+    unsigned char bytes[32];
+    assert(len <= sizeof bytes);
+    fill_random(bytes, len);
+    text_hex(bytes, len, out);
 }
 
 void text_uuid(char *out) {

@@ -189,6 +189,15 @@ static void read_array(struct reader *reader, const struct field *field, const j
     reader_find(reader, at, "must be an array of %" PRId64 " to %" PRId64 " elements", field->min, field->max);
 }
 
+static void read_inner_object(struct reader *reader, const struct field *field, const json_t *value,
+                              const struct place *at, const json_t **target) {
+    if (json_is_object(value) && json_dumpb(value, NULL, 0, JSON_COMPACT) <= (size_t)field->max) {
+        *target = value;
+        return;
+    }
+    reader_find(reader, at, "must be an object of at most %" PRId64 " bytes", field->max);
+}
+
 void reader_value(struct reader *reader, const struct field *field, const json_t *value, const struct place *at,
                   void *target) {
     switch (field->kind) {
@@ -204,6 +213,9 @@ void reader_value(struct reader *reader, const struct field *field, const json_t
         break;
     case FIELD_ARRAY:
         read_array(reader, field, value, at, target);
+        break;
+    case FIELD_OBJECT:
+        read_inner_object(reader, field, value, at, target);
         break;
     }
 }

@@ -15,6 +15,7 @@ enum field_kind {
     FIELD_POINTER, /* as FIELD_TEXT, → const char *, valid while the reader is open */
     FIELD_WORD,    /* → int64_t: the index of the word among max words */
     FIELD_ARRAY,   /* → const json_t *, valid while the reader is open; min..max elements */
+    FIELD_OBJECT,  /* → const json_t *, valid while the reader is open; its text has at most max bytes */
 };
 
 struct field {

@@ -24,6 +24,12 @@ void inventory_audit(struct request *request);
 void compensations_list_all(struct request *request);
 void compensations_resolve_one(struct request *request);
 
+void locks_put_one(struct request *request);
+void locks_patch_one(struct request *request);
+void locks_delete_one(struct request *request);
+void locks_get_one(struct request *request);
+void fences_post(struct request *request);
+
 void operations_healthz(struct request *request);
 void operations_readyz(struct request *request);
 void operations_metrics(struct request *request);

@@ -4,6 +4,7 @@
 #include "config/config.h"
 #include "facade/facade.h"
 #include "http/server.h"
+#include "locks/locks.h"
 #include "redis/redis.h"
 #include "store/pool.h"
 
@@ -13,6 +14,7 @@ struct service {
     struct pool *pool;
     struct redis *redis;
     struct facade *facade;
+    struct locks *locks;
     struct http *http;
     bool schema_fits; /* seen once; readiness rests on it */
     bool draining;

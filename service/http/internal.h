@@ -107,6 +107,8 @@ struct request {
     struct loop_watch *watch;
     void (*on_gone)(void *arg);
     void *gone_arg;
+    void (*on_sent)(void *arg, bool whole);
+    void *sent_arg;
     char id[REQUEST_ID_SIZE];
     struct target target;
     char raw_target[]; /* what target points into */

@@ -9,9 +9,13 @@
 #include "domain/limits.h"
 #include "http/site.h"
 
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 /* Open routes of a service with tokens, asked without one. */
 static const struct credential nobody = {.name = "anonymous", .scopes = 0};
@@ -310,5 +314,21 @@ const char *request_traceparent(const struct request *request) {
 }
 
 const char *request_route(const struct request *request) { return request->match.label; }
+
+void request_peer(const struct request *request, char out[REQUEST_PEER_SIZE]) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    out[0] = '\0';
+    if (info == NULL || info->client_addr == NULL) return;
+    socklen_t size = info->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    if (getnameinfo(info->client_addr, size, out, REQUEST_PEER_SIZE, NULL, 0, NI_NUMERICHOST) != 0) out[0] = '\0';
+}
+
+/* Bytes of a next request may lie there; an end of the stream or an error is what a hang-up leaves. */
+bool request_is_here(const struct request *request) {
+    char byte;
+    ssize_t got = recv(request->client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+}
 
 int64_t request_received_ms(const struct request *request) { return request->received_us / 1000; }

@@ -32,13 +32,20 @@ const char *request_id(const struct request *request);
 const char *request_traceparent(const struct request *request); /* "" when none or malformed */
 const char *request_route(const struct request *request);       /* "POST /v1/orders/{id}/cancel" */
 int64_t request_received_ms(const struct request *request);     /* monotonic */
+#define REQUEST_PEER_SIZE 48
+/* Numeric address of the client, without the port; "" when it is not known. */
+void request_peer(const struct request *request, char out[REQUEST_PEER_SIZE]);
+/* The client has not hung up, as far as the kernel knows now. One system call. */
+bool request_is_here(const struct request *request);
 
 /* -- the answer */
+#define REPLY_LOCATION_SIZE 640 /* a lock's name has 200 bytes, each three when percent-encoded */
 struct reply {
     int status;
     struct text body;         /* moved into the reply; empty for 204 */
     const char *content_type; /* NULL = application/json */
-    char location[160], etag[40], allow[64];
+    char location[REPLY_LOCATION_SIZE], etag[40], allow[64];
+    char lock_token[65]; /* Lock-Token; "" = none */
     int retry_after_s; /* -1 = no header */
     bool replayed;     /* Idempotency-Replayed: true */
     bool degraded;     /* Lockstock-Degraded: redis */
@@ -59,3 +66,6 @@ struct reply problem_reply(const struct request *request, enum error error, cons
    reply (noticed within about 100 ms) or the server is freed; the request dies after it returns, so forget it there; no
    reply then. A client that only ends its sending side counts as gone. */
 void request_park(struct request *request, void (*on_gone)(void *arg), void *arg);
+/* Just before the reply: fn is called once, when the reply was written whole (true), or when it is sure that it never
+   will be (false). Written means taken by the kernel; a client may still not read it. */
+void request_on_sent(struct request *request, void (*fn)(void *arg, bool whole), void *arg);

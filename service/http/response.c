@@ -80,6 +80,11 @@ void request_park(struct request *request, void (*on_gone)(void *arg), void *arg
     request->gone_arg = arg;
 }
 
+void request_on_sent(struct request *request, void (*fn)(void *arg, bool whole), void *arg) {
+    request->on_sent = fn;
+    request->sent_arg = arg;
+}
+
 /* -- handing it to MHD */
 
 static bool may_have_body(int status) { return status != STATUS_NO_CONTENT && status != STATUS_NOT_MODIFIED; }
@@ -114,6 +119,7 @@ static void headers_add(struct MHD_Response *response, const struct request *req
     header_add(response, "X-Content-Type-Options", "nosniff");
     header_add_text(response, "Location", reply->location);
     header_add_text(response, "ETag", reply->etag);
+    header_add_text(response, "Lock-Token", reply->lock_token);
     header_add_text(response, "Allow", reply->allow);
     if (reply->retry_after_s >= 0 && text_format(seconds, sizeof seconds, "%d", reply->retry_after_s))
         header_add(response, "Retry-After", seconds);

@@ -1,8 +1,8 @@
 /* The epoch all fences of this instance begin with, and how it is had (design.md §4).
 
-        UNKNOWN ──fence_want──▶ ADOPTING or DRAWING (MySQL) ──▶ SETTING (Redis) ──▶ KNOWN
-           ▲                                                        │                │
-           └──────── failure; Redis away; a script said "epoch" ────┴────────────────┘
+        UNKNOWN ──fence_want──▶ LOOKING (Redis) ──none fits──▶ DRAWING (MySQL) ──▶ SETTING (Redis) ──▶ KNOWN
+           ▲                       └── a good one stands: adopted ──────────────────────────────────────▲ │
+           └── failure; Redis away; a script said "epoch" ────────────────────────────────────────────────┘
 
    Invariants
    1. A marker is "epoch:run_id". A standing one with the run id of the server we talk to is adopted; any other means
@@ -11,19 +11,21 @@
    3. Granting scripts compare the marker themselves: a wrong belief here costs a round trip, never a fence twice. */
 #pragma once
 
-#include "locks/locks.h"
+#include "redis/redis.h"
+#include "store/pool.h"
 
 struct fence;
 
 /* ready: the marker is known, or (failed) was not to be had now. */
 struct fence *fence_new(struct pool *pool, void (*ready)(void *arg, struct result result), void *arg);
+/* It is idle. Takes NULL, returns NULL. */
 struct fence *fence_free(struct fence *fence);
 void fence_use_redis(struct fence *fence, struct redis *redis);
 /* "epoch:run_id", or NULL while it is not known. */
 const char *fence_marker(const struct fence *fence);
-/* A script found `standing` ("" = none) instead of the marker we gave, or the counter at its end: find the right one.
-   Ends with ready(). A second call before that changes nothing. */
-void fence_want(struct fence *fence, const char *standing, bool exhausted);
+/* What we believe is wrong or nothing: find the right marker. Ends with ready(), perhaps before this returns. A second
+   call before that changes nothing. */
+void fence_want(struct fence *fence);
 /* Redis went away: what we knew may be wrong. */
 void fence_forget(struct fence *fence);
 bool fence_is_idle(const struct fence *fence);

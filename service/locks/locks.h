@@ -34,7 +34,7 @@ struct locks_options {
 
 struct locks *locks_new(struct loop *loop, struct pool *pool, const struct locks_options *options);
 void locks_use_redis(struct locks *locks, struct redis *redis);
-/* Nothing is on its way (Redis and pool have answered all calls). Takes NULL, returns NULL. */
+/* After redis_free and pool_stop: every call has been answered. Takes NULL, returns NULL. */
 struct locks *locks_free(struct locks *locks);
 /* Hooks for redis_options. clean_up ends with options.cleaned, unless the connection goes first. */
 void locks_clean_up(void *locks);
@@ -78,7 +78,8 @@ struct lock_answer {
     int64_t retry_ms;                    /* LOCK_HELD */
     const char *reason;                  /* LEASE_LOST: expired, released, forced, vanished, superseded, unknown */
     int64_t other_since_ms;              /* LEASE_LOST: Unix ms; 0 = nobody we know of */
-    const char *kind;                    /* LOCK_KIND */
+    const char *kind;                    /* LOCK_KIND; DONE of a renewal */
+    const char *owner;                   /* DONE of a renewal */
     const char *detail;                  /* may be NULL */
     int retry_after_s;                   /* -1 = the error's default */
 };
@@ -118,3 +119,14 @@ struct lock_ref {
 void locks_renew(struct locks *locks, const struct lock_ref *ref, int64_t ttl_ms, lock_done_fn done, void *arg);
 /* Hands the lock to the head of the local queue in the same script call. */
 void locks_release(struct locks *locks, const struct lock_ref *ref, lock_done_fn done, void *arg);
+
+/* -- looking. Valid during the call; NULL: the store is away. */
+struct lock_status {
+    const char *kind; /* "" = not in use for a day */
+    bool held;
+    const struct lock_holder *holder; /* NULL when free, and when another kind of thing stands at the name */
+    int64_t fence;                    /* of the last grant; 0 = none known */
+    size_t waiters;                   /* in this process */
+};
+typedef void (*lock_status_fn)(void *arg, const struct lock_status *status);
+void locks_status(struct locks *locks, const char *name, lock_status_fn fn, void *arg);

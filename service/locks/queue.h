@@ -17,7 +17,9 @@ struct ask {
     struct list node; /* in place->asks */
     struct place *place;
     int64_t received_ms, wait_until_ms, slice_until_ms;
+    int64_t ttl_ms;
     enum lock_when_down when_down;
+    enum error refusal; /* what it is told when its wait is over */
     bool (*is_here)(void *arg);
     lock_done_fn done;
     void *arg;
@@ -48,7 +50,6 @@ struct place {
     unsigned lates;          /* acquires that came after their last moment */
     bool counted;            /* in locks->waiters */
     struct loop_timer *timer;
-    int64_t sent_ms; /* when its acquire was sent */
 };
 
 struct queue {
@@ -58,6 +59,7 @@ struct queue {
     struct locks *locks; /* set by its owner, as all below */
     struct place *asking; /* its acquire, or a release that hands over to it, is on its way */
     bool stirred;         /* something happened meanwhile: ask again */
+    bool pinned;          /* an answer is being taken: it stays, even empty */
     unsigned handoffs;    /* local hand-overs in a row */
     int32_t yield_ms;
     int64_t not_before_ms; /* the next acquire is not sent earlier: others have their turn */

@@ -261,6 +261,8 @@ bool redis_is_up(const struct redis *redis) { return redis->state == UP; }
 
 bool redis_is_configured(const struct redis *redis) { return redis->state != OFF; }
 
+const char *redis_run_id(const struct redis *redis) { return redis->probe.findings.info.run_id; }
+
 struct redis_subscription *redis_subscribe(struct redis *redis, const char *channel, redis_message_fn fn,
                                            void (*ready)(void *arg), void *arg) {
     const struct listener listener = {.fn = fn, .ready = ready, .arg = arg};

@@ -19,7 +19,17 @@
 struct redis;
 struct redis_value; /* a reply, valid during the callback */
 
-enum redis_script { SCRIPT_TRAIN_ACQUIRE, SCRIPT_TRAIN_RENEW, SCRIPT_TRAIN_RELEASE, SCRIPT_COUNT };
+enum redis_script {
+    SCRIPT_TRAIN_ACQUIRE,
+    SCRIPT_TRAIN_RENEW,
+    SCRIPT_TRAIN_RELEASE,
+    SCRIPT_LOCK_ACQUIRE,
+    SCRIPT_LOCK_RENEW,
+    SCRIPT_LOCK_RELEASE,
+    SCRIPT_LOCK_STATUS,
+    SCRIPT_LOCK_FENCE,
+    SCRIPT_COUNT
+};
 
 struct redis_options {
     const char *url; /* redis://[user:pass@]host[:port][/db], rediss:// is refused with a clear message until TLS is
@@ -45,6 +55,9 @@ struct redis *redis_free(struct redis *redis);
 /* Breaker closed. */
 bool redis_is_up(const struct redis *redis);
 bool redis_is_configured(const struct redis *redis);
+/* run_id of the server of the last connection: another one means another process, which may have lost writes. "" when
+ * never known. */
+const char *redis_run_id(const struct redis *redis);
 /* The owner's clean_up is finished. */
 void redis_cleaned(struct redis *redis);
 

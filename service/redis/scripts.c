@@ -5,6 +5,11 @@ static const char *const texts[SCRIPT_COUNT] = {
     [SCRIPT_TRAIN_ACQUIRE] = script_train_acquire,
     [SCRIPT_TRAIN_RENEW] = script_train_renew,
     [SCRIPT_TRAIN_RELEASE] = script_train_release,
+    [SCRIPT_LOCK_ACQUIRE] = script_lock_acquire,
+    [SCRIPT_LOCK_RENEW] = script_lock_renew,
+    [SCRIPT_LOCK_RELEASE] = script_lock_release,
+    [SCRIPT_LOCK_STATUS] = script_lock_status,
+    [SCRIPT_LOCK_FENCE] = script_lock_fence,
 };
 
 const char *script_text(enum redis_script script) { return texts[script]; }

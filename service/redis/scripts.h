@@ -6,6 +6,11 @@
 extern const char script_train_acquire[];
 extern const char script_train_renew[];
 extern const char script_train_release[];
+extern const char script_lock_acquire[];
+extern const char script_lock_renew[];
+extern const char script_lock_release[];
+extern const char script_lock_status[];
+extern const char script_lock_fence[];
 
 /* NUL-terminated source of a script; static storage. Any thread. */
 const char *script_text(enum redis_script script);

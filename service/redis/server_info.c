@@ -33,6 +33,7 @@ static void take_line(struct server_info *info, const struct line *line) {
     if (name_is(line, "redis_mode") || name_is(line, "server_mode")) info->is_cluster |= value_is(line, "cluster");
     if (name_is(line, "cluster_enabled")) info->is_cluster |= value_is(line, "1");
     if (name_is(line, "redis_version")) keep(info->version, sizeof info->version, line);
+    if (name_is(line, "run_id")) keep(info->run_id, sizeof info->run_id, line);
     if (name_is(line, "maxmemory_policy")) keep(info->eviction, sizeof info->eviction, line);
 }
 

@@ -6,12 +6,14 @@
 
 #define SERVER_VERSION_SIZE 32
 #define SERVER_POLICY_SIZE 32
+#define SERVER_RUN_ID_SIZE 48
 
 struct server_info {
     bool is_master;
     bool is_cluster;
     char version[SERVER_VERSION_SIZE]; /* redis_version; Valkey sends one too */
     int major, minor;
+    char run_id[SERVER_RUN_ID_SIZE];   /* of the process; new at each start */
     char eviction[SERVER_POLICY_SIZE]; /* maxmemory_policy; "" when the server does not say */
 };
 

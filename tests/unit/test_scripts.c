@@ -18,6 +18,11 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
         {SCRIPT_TRAIN_ACQUIRE, "HINCRBY"},
         {SCRIPT_TRAIN_RENEW, "PEXPIRE"},
         {SCRIPT_TRAIN_RELEASE, "redisson_lock__channel:"},
+        {SCRIPT_LOCK_ACQUIRE, "'granted'"},
+        {SCRIPT_LOCK_RENEW, "'superseded'"},
+        {SCRIPT_LOCK_RELEASE, "NUMSUB"},
+        {SCRIPT_LOCK_STATUS, "'free'"},
+        {SCRIPT_LOCK_FENCE, "run_id"},
     };
     assert_int_equal(sizeof cases / sizeof cases[0], SCRIPT_COUNT);
     for (size_t i = 0; i < SCRIPT_COUNT; i++) {
@@ -28,7 +33,16 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
     }
 }
 
+static void script_text__when_of_locks__then_what_they_share_stands_before_it(void **state) {
+    const char *text = script_text(SCRIPT_LOCK_RENEW);
+    assert_true(strstr(text, "local function look_at") < strstr(text, "local function renew"));
+    assert_null(strstr(script_text(SCRIPT_TRAIN_RENEW), "look_at"));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(script_text__when_asked__then_the_whole_source)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(script_text__when_asked__then_the_whole_source),
+        cmocka_unit_test(script_text__when_of_locks__then_what_they_share_stands_before_it),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

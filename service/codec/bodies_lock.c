@@ -1,0 +1,133 @@
+/* Defaults stand in the value before it is read. Whether a name is one the service takes, its endpoint decides. */
+#include "codec/bodies_lock.h"
+
+#include "codec/fields.h"
+#include "domain/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *kind_word(int64_t index) { return lock_kind_name((enum lock_kind)index); }
+static const char *mode_word(int64_t index) { return "exclusive"; }
+static const char *store_word(int64_t index) { return "redis"; }
+static const char *down_word(int64_t index) { return index == 0 ? "closed" : "open"; }
+
+struct lock_values {
+    int64_t ttl_ms, wait_ms, kind, mode, store, down;
+    char token[LOCK_TOKEN_MAX + 1];
+    char owner[LOCK_OWNER_MAX + 1];
+    const json_t *metadata;
+};
+
+#define TTL_FIELD(struct_, member_)                                                                                    \
+    {.name = "ttlMs",                                                                                                  \
+     .kind = FIELD_INTEGER,                                                                                            \
+     .offset = offsetof(struct_, member_),                                                                             \
+     .min = LOCK_TTL_MS_MIN,                                                                                           \
+     .max = LOCK_TTL_MS_MAX,                                                                                           \
+     .optional = true}
+#define WORD_FIELD(name_, member_, word_, count_)                                                                      \
+    {.name = (name_),                                                                                                  \
+     .kind = FIELD_WORD,                                                                                               \
+     .offset = offsetof(struct lock_values, member_),                                                                  \
+     .word = (word_),                                                                                                  \
+     .max = (count_),                                                                                                  \
+     .optional = true}
+
+static const struct field lock_list[] = {
+    TTL_FIELD(struct lock_values, ttl_ms),
+    {.name = "waitMs",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct lock_values, wait_ms),
+     .max = LOCK_WAIT_MS_MAX,
+     .optional = true},
+    {.name = "token",
+     .kind = FIELD_TEXT,
+     .offset = offsetof(struct lock_values, token),
+     .min = LOCK_TOKEN_MIN,
+     .max = LOCK_TOKEN_MAX,
+     .optional = true},
+    {.name = "owner",
+     .kind = FIELD_TEXT,
+     .offset = offsetof(struct lock_values, owner),
+     .min = 1,
+     .max = LOCK_OWNER_MAX,
+     .optional = true},
+    WORD_FIELD("kind", kind, kind_word, LOCK_KIND_COUNT),
+    WORD_FIELD("mode", mode, mode_word, 1),
+    WORD_FIELD("store", store, store_word, 1),
+    WORD_FIELD("onRedisDown", down, down_word, 2),
+    {.name = "metadata",
+     .kind = FIELD_OBJECT,
+     .offset = offsetof(struct lock_values, metadata),
+     .max = LOCK_METADATA_MAX,
+     .optional = true},
+};
+static const struct fields lock_fields = {lock_list, sizeof lock_list / sizeof lock_list[0]};
+
+void lock_body_done(struct lock_body *body) { text_done(&body->metadata); }
+
+/* The text of an object whose size has been judged. */
+static struct text dump(const json_t *object) {
+    struct text out = text_new(0);
+    if (object == NULL) return out;
+    char *text = json_dumps(object, JSON_COMPACT);
+    text_add_str(&out, text);
+    free(text);
+    return out;
+}
+
+static void check_token(struct reader *reader, const char *token) {
+    if (token[0] == '\0' || lock_token_is_good(token)) return;
+    reader_find(reader, &(struct place){.name = "token"}, "must be 16 to 64 of A-Z a-z 0-9 _ -");
+}
+
+static RESULT read_lock(struct reader *reader, struct lock_values *values) {
+    reader_object(reader, &lock_fields, reader->root, NULL, values);
+    check_token(reader, values->token);
+    return reader_verdict(reader);
+}
+
+static void take(struct lock_values *values, struct lock_body *ret) {
+    *ret = (struct lock_body){.ttl_ms = values->ttl_ms, .wait_ms = values->wait_ms, .metadata = dump(values->metadata)};
+    ret->kind = (enum lock_kind)values->kind;
+    ret->when_down = values->down < 0 ? LOCK_DOWN_DEFAULT : values->down == 0 ? LOCK_DOWN_CLOSED : LOCK_DOWN_OPEN;
+    memcpy(ret->token, values->token, sizeof ret->token);
+    memcpy(ret->owner, values->owner, sizeof ret->owner);
+}
+
+RESULT body_lock(const char *body, size_t len, struct field_errors *errors, struct lock_body *ret) {
+    struct lock_values values = {.ttl_ms = LOCK_TTL_MS_DEFAULT, .down = -1};
+    AUTO_READER reader = {0};
+    errors->count = 0;
+    if (len > 0) {
+        TRY(reader_open(&reader, body, len, errors));
+        TRY(read_lock(&reader, &values));
+    }
+    take(&values, ret);
+    return OK;
+}
+
+static const struct field renewal_list[] = {{.name = "ttlMs",
+                                             .kind = FIELD_INTEGER,
+                                             .min = LOCK_TTL_MS_MIN,
+                                             .max = LOCK_TTL_MS_MAX,
+                                             .optional = true}};
+static const struct fields renewal_fields = {renewal_list, 1};
+
+RESULT body_lock_renewal(const char *body, size_t len, struct field_errors *errors, int64_t *ret_ttl_ms) {
+    int64_t ttl_ms = LOCK_TTL_MS_DEFAULT;
+    TRY(fields_decode(&renewal_fields, body, len, errors, &ttl_ms));
+    *ret_ttl_ms = ttl_ms;
+    return OK;
+}
+
+static const struct field fence_list[] = {{.name = "fence", .kind = FIELD_INTEGER, .min = 1, .max = SAFE_INTEGER_MAX}};
+static const struct fields fence_fields = {fence_list, 1};
+
+RESULT body_fence(const char *body, size_t len, struct field_errors *errors, int64_t *ret_fence) {
+    int64_t fence = 0;
+    TRY(fields_decode(&fence_fields, body, len, errors, &fence));
+    *ret_fence = fence;
+    return OK;
+}

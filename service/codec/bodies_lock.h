@@ -1,0 +1,23 @@
+/* Bodies of the lock API (api.md §3): JSON text → plain values, strictly, as bodies.h. Pure; any thread. */
+#pragma once
+
+#include "codec/json.h"
+#include "domain/lock.h"
+
+struct lock_body {
+    int64_t ttl_ms, wait_ms;
+    char token[LOCK_TOKEN_MAX + 1]; /* "" = to be made by the service */
+    char owner[LOCK_OWNER_MAX + 1]; /* "" = the caller's name and address */
+    enum lock_kind kind;
+    enum lock_when_down when_down;
+    struct text metadata; /* compact JSON object, empty = none */
+};
+void lock_body_done(struct lock_body *body);
+/* PUT /v1/locks/{name}. */
+RESULT body_lock(const char *body, size_t len, struct field_errors *errors, struct lock_body *ret);
+
+/* PATCH: {"ttlMs"}. */
+RESULT body_lock_renewal(const char *body, size_t len, struct field_errors *errors, int64_t *ret_ttl_ms);
+
+/* POST /v1/fences/{name}: {"fence"}, 1..2^53-1. */
+RESULT body_fence(const char *body, size_t len, struct field_errors *errors, int64_t *ret_fence);

@@ -1,0 +1,102 @@
+#include "codec/lock_documents.h"
+
+#include "codec/members.h"
+
+static void member_null(struct text *out, const char *name) {
+    member_name(out, name);
+    text_add_str(out, "null");
+}
+
+static void member_json(struct text *out, const char *name, const char *json) {
+    member_name(out, name);
+    text_add_str(out, json[0] != '\0' ? json : "null");
+}
+
+static void member_or_null(struct text *out, const char *name, int64_t value, bool known) {
+    if (known)
+        member_integer(out, name, value);
+    else
+        member_null(out, name);
+}
+
+void document_lock_holder(struct text *out, const struct lock_holder_view *view) {
+    bool ours = view->owner != NULL;
+    text_add_char(out, '{');
+    member_string_or_null(out, "owner", ours ? view->owner : "");
+    member_or_null(out, "fence", view->fence, ours && view->fence > 0);
+    member_or_null(out, "heldForMs", view->held_for_ms, ours && view->held_for_ms >= 0);
+    member_or_null(out, "expiresInMs", view->expires_in_ms, view->expires_in_ms >= 0);
+    member_json(out, "metadata", view->metadata);
+    text_add_char(out, '}');
+}
+
+void document_lock_grant(struct text *out, const struct lock_grant_view *view) {
+    text_add_char(out, '{');
+    member_string(out, "name", view->name);
+    member_string(out, "status", "held");
+    member_string(out, "token", view->token);
+    if (view->owner != NULL) member_string(out, "owner", view->owner);
+    if (view->kind != NULL) {
+        member_string(out, "kind", view->kind);
+        member_string(out, "mode", "exclusive");
+    }
+    member_or_null(out, "fence", view->fence != NULL ? *view->fence : 0, view->fence != NULL);
+    member_integer(out, "ttlMs", view->ttl_ms);
+    member_integer(out, "safeForMs", view->safe_for_ms);
+    member_string(out, "safety", lock_safety_name(view->safety));
+    member_name(out, "degraded");
+    text_add_str(out, view->safety == LOCK_SAFETY_NONE ? "true" : "false");
+    member_integer(out, "waitedMs", view->waited_ms);
+    text_add_char(out, '}');
+}
+
+void members_lock_held(struct text *out, const struct lock_holder_view *view, size_t waiters, int64_t retry_after_ms) {
+    text_add_str(out, "\"holder\":");
+    if (view != NULL)
+        document_lock_holder(out, view);
+    else
+        text_add_str(out, "null");
+    member_integer(out, "waiters", (int64_t)waiters);
+    member_integer(out, "retryAfterMs", retry_after_ms);
+}
+
+void members_lease_lost(struct text *out, const char *reason, int64_t other_since_ms) {
+    text_addf(out, "\"reason\":\"%s\"", reason);
+    member_time(out, "heldByOtherSince", other_since_ms);
+}
+
+void members_lock_kind(struct text *out, const char *kind) {
+    text_add_str(out, "\"kind\":");
+    json_write_string(out, kind);
+}
+
+void document_lock_status(struct text *out, const struct lock_status_view *view) {
+    text_add_char(out, '{');
+    member_string(out, "name", view->name);
+    member_string_or_null(out, "kind", view->kind);
+    member_name(out, "held");
+    text_add_str(out, view->held ? "true" : "false");
+    member_string_or_null(out, "mode", view->held ? "exclusive" : "");
+    member_name(out, "holders");
+    text_add_char(out, '[');
+    if (view->holder != NULL) document_lock_holder(out, view->holder);
+    text_add_char(out, ']');
+    member_or_null(out, "fence", view->fence, view->fence > 0);
+    member_integer(out, "waiters", (int64_t)view->waiters);
+    text_add_char(out, '}');
+}
+
+void document_lock_queued(struct text *out, const char *token, size_t position, int64_t retry_within_ms) {
+    text_add_char(out, '{');
+    member_string(out, "status", "queued");
+    member_string(out, "token", token);
+    member_integer(out, "position", (int64_t)position);
+    member_integer(out, "retryWithinMs", retry_within_ms);
+    text_add_char(out, '}');
+}
+
+void document_fence(struct text *out, int64_t highest) {
+    text_add_char(out, '{');
+    member_integer(out, "highest", highest);
+    text_add_char(out, '}');
+}

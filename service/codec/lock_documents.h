@@ -1,0 +1,44 @@
+/* Reply documents of the lock API (api.md §3). Each appends one whole JSON value, or members without braces where it
+   says so. Pure; any thread. */
+#pragma once
+
+#include "codec/json.h"
+#include "domain/lock.h"
+
+/* Who holds: the values of one holder. */
+struct lock_holder_view {
+    const char *owner;    /* NULL = not one of ours: owner, fence, heldForMs and metadata are null */
+    const char *metadata; /* JSON text, "" = null */
+    int64_t fence, held_for_ms;
+    int64_t expires_in_ms; /* -1 = null */
+};
+void document_lock_holder(struct text *out, const struct lock_holder_view *view);
+
+/* Members of the problems LCK-001 (view NULL: nobody holds it, others were first), LCK-002, LCK-005. */
+void members_lock_held(struct text *out, const struct lock_holder_view *view, size_t waiters, int64_t retry_after_ms);
+void members_lease_lost(struct text *out, const char *reason, int64_t other_since_ms);
+void members_lock_kind(struct text *out, const char *kind);
+
+/* GET /v1/locks/{name}. */
+struct lock_status_view {
+    const char *name, *kind; /* kind "" = null */
+    bool held;
+    const struct lock_holder_view *holder; /* NULL = none to show */
+    int64_t fence;                         /* 0 = null */
+    size_t waiters;
+};
+void document_lock_status(struct text *out, const struct lock_status_view *view);
+
+/* 202: {"status":"queued",…} */
+void document_lock_queued(struct text *out, const char *token, size_t position, int64_t retry_within_ms);
+/* {"highest":n} */
+void document_fence(struct text *out, int64_t highest);
+
+struct lock_grant_view {
+    const char *name, *token, *owner;
+    const char *kind;
+    enum lock_safety safety;
+    const int64_t *fence; /* NULL = null */
+    int64_t ttl_ms, safe_for_ms, waited_ms;
+};
+void document_lock_grant(struct text *out, const struct lock_grant_view *view);

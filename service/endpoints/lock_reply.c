@@ -1,0 +1,97 @@
+#include "endpoints/lock_reply.h"
+
+
+#include <string.h>
+
+#define RETRY_WHEN_FULL_S 1
+
+/* -- reading */
+
+bool lock_name_admit(struct request *request, const char *name) {
+    const struct credential *credential = request_credential(request);
+    const char *fault = lock_name_fault(name);
+    if (fault != NULL) {
+        reply_invalid_field(request, "/name", fault);
+        return false;
+    }
+    if (!credential_may_name(credential, name)) {
+        request_problem(request, ERROR_FORBIDDEN, "the credential's prefixes do not cover this name", NULL);
+        return false;
+    }
+    if (lock_name_is_stock(name) && !credential_may(credential, SCOPE_INVENTORY)) {
+        request_problem(request, ERROR_FORBIDDEN, "names under inventory-lock: need the scope inventory", NULL);
+        return false;
+    }
+    return true;
+}
+
+static bool is_allowed(const char *name, const char *const *allowed) {
+    for (; allowed != NULL && *allowed != NULL; allowed++)
+        if (strcmp(name, *allowed) == 0) return true;
+    return false;
+}
+
+const char *lock_read_name(struct request *request, const char *const *allowed) {
+    const char *query;
+    for (unsigned i = 0; (query = request_query_name(request, i)) != NULL; i++)
+        if (!is_allowed(query, allowed)) {
+            reply_invalid_field(request, "?", "unknown query parameter");
+            return NULL;
+        }
+    const char *name = request_param(request, 0);
+    return lock_name_admit(request, name) ? name : NULL;
+}
+
+const char *lock_read_token(struct request *request) {
+    const char *token = request_header(request, "Lock-Token");
+    if (token != NULL && request_header_count(request, "Lock-Token") == 1 && lock_token_is_good(token)) return token;
+    reply_invalid_field(request, "Lock-Token", "must be sent once: the token that holds the lock");
+    return NULL;
+}
+
+bool lock_read_fence(struct request *request, int64_t *ret) {
+    const char *text = request_query(request, "fence");
+    *ret = 0;
+    if (text == NULL || (text_parse_i64(text, strlen(text), ret) && *ret >= 1 && *ret <= SAFE_INTEGER_MAX)) return true;
+    reply_invalid_field(request, "?fence", "must be an integer from 1 to 9007199254740991");
+    return false;
+}
+
+/* -- writing */
+
+void lock_write_segment(struct text *out, const char *name) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:@";
+    for (const char *c = name; *c != '\0'; c++) {
+        if (strchr(plain, *c) != NULL)
+            text_add_char(out, *c);
+        else
+            text_addf(out, "%%%02X", (unsigned)(unsigned char)*c);
+    }
+}
+
+struct lock_holder_view lock_holder_view_of(const struct lock_holder *holder) {
+    return (struct lock_holder_view){.owner = holder->ours ? holder->owner : NULL,
+                                     .metadata = text_str(&holder->metadata),
+                                     .fence = holder->fence,
+                                     .held_for_ms = holder->held_for_ms,
+                                     .expires_in_ms = holder->expires_in_ms};
+}
+
+static void write_held(struct text *extras, const struct lock_answer *answer) {
+    struct lock_holder_view view = lock_holder_view_of(answer->holder);
+    members_lock_held(extras, answer->holder->held ? &view : NULL, answer->waiters, answer->retry_ms);
+}
+
+static void write_extras(struct text *extras, const struct lock_answer *answer) {
+    if (answer->error == ERROR_LOCK_HELD) write_held(extras, answer);
+    if (answer->error == ERROR_LEASE_LOST) members_lease_lost(extras, answer->reason, answer->other_since_ms);
+    if (answer->error == ERROR_LOCK_KIND) members_lock_kind(extras, answer->kind);
+}
+
+void lock_reply_problem(struct request *request, const struct lock_answer *answer) {
+    AUTO_TEXT extras = text_new(0);
+    write_extras(&extras, answer);
+    int retry_after_s = answer->error == ERROR_TOO_MANY_WAITERS ? RETRY_WHEN_FULL_S : answer->retry_after_s;
+    request_problem_after(request, answer->error, answer->detail, extras.len > 0 ? text_str(&extras) : NULL,
+                          retry_after_s);
+}

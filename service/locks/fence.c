@@ -1,0 +1,127 @@
+#include "locks/fence.h"
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "domain/lock.h"
+#include "redis/call.h"
+#include "store/fences.h"
+
+#include <stdlib.h>
+
+#define MARKER_SIZE 80
+#define RUN_ID_SIZE 64
+#define DRAWS_MAX 5 /* others may set theirs while we draw; each time ours is above what stood */
+
+enum state { IDLE, LOOKING, DRAWING, SETTING };
+
+struct fence {
+    struct db_job job; /* DRAWING */
+    struct pool *pool;
+    struct redis *redis;
+    void (*ready)(void *arg, struct result result);
+    void *arg;
+    enum state state;
+    bool known;
+    char marker[MARKER_SIZE];
+    char run_id[RUN_ID_SIZE]; /* of the server that was asked */
+    int64_t standing, drawn;  /* epochs */
+    unsigned draws;
+    struct result result; /* of the job */
+};
+
+static void finish(struct fence *fence, struct result result) {
+    fence->state = IDLE;
+    if (failed(result)) LOG(LOG_WARN, "fence.no_epoch", LOGR(result));
+    fence->ready(fence->arg, result);
+}
+
+static void put(struct fence *fence, enum state state, int64_t epoch);
+
+/* -- MySQL */
+
+static void draw(struct db_job *job, struct db *db) {
+    struct fence *fence = CONTAINER_OF(job, struct fence, job);
+    fence->result = fence_epochs_draw(db, fence->standing, fence->run_id, &fence->drawn);
+}
+
+static void on_drawn(struct db_job *job) {
+    struct fence *fence = CONTAINER_OF(job, struct fence, job);
+    struct result result = failed(job->connection) ? job->connection : fence->result;
+    if (!failed(result) && fence->drawn > LOCK_EPOCH_MAX) result = FAILURE(INTERNAL, 0);
+    if (failed(result))
+        finish(fence, result);
+    else
+        put(fence, SETTING, fence->drawn);
+}
+
+static void start_draw(struct fence *fence, const char *standing) {
+    const char *run_id;
+    fence->standing = 0;
+    (void)lock_marker_parse(standing, &fence->standing, &run_id);
+    if (++fence->draws > DRAWS_MAX) {
+        finish(fence, FAILURE(UNAVAILABLE, 0));
+        return;
+    }
+    fence->state = DRAWING;
+    pool_submit_train(fence->pool, &fence->job);
+}
+
+/* -- Redis */
+
+static void learn(struct fence *fence, const char *marker) {
+    bool is_new = fence->state == SETTING;
+    fence->known = text_format(fence->marker, sizeof fence->marker, "%s", marker);
+    LOG(LOG_INFO, is_new ? "fence.epoch_set" : "fence.epoch_adopted", LOGS("marker", fence->marker));
+    finish(fence, OK);
+}
+
+static void on_put(void *arg, const struct redis_value *value, bool sent) {
+    struct fence *fence = arg;
+    if (redis_type_of(value) != REDIS_ARRAY) {
+        if (value != NULL) LOG(LOG_ERROR, "fence.set_failed", LOGS("answer", redis_str(value, NULL)));
+        finish(fence, FAILURE(REDIS_DOWN, 0));
+        return;
+    }
+    const char *marker = redis_str(redis_at(value, 1), NULL);
+    if (redis_int(redis_at(value, 0)) == 1)
+        learn(fence, marker);
+    else
+        start_draw(fence, marker);
+}
+
+static void put(struct fence *fence, enum state state, int64_t epoch) {
+    fence->state = state;
+    AUTO_CALL call = call_new(SCRIPT_LOCK_FENCE);
+    call_add_i64(&call, epoch);
+    call_add_str(&call, fence->run_id);
+    call_send(&call, fence->redis, on_put, fence);
+}
+
+/* -- from outside */
+
+struct fence *fence_new(struct pool *pool, void (*ready)(void *arg, struct result result), void *arg) {
+    struct fence *fence = mem_new(sizeof *fence);
+    *fence = (struct fence){.job = {.run = draw, .done = on_drawn}, .pool = pool, .ready = ready, .arg = arg};
+    return fence;
+}
+
+struct fence *fence_free(struct fence *fence) {
+    free(fence);
+    return NULL;
+}
+
+void fence_use_redis(struct fence *fence, struct redis *redis) { fence->redis = redis; }
+
+const char *fence_marker(const struct fence *fence) { return fence->known ? fence->marker : NULL; }
+
+void fence_want(struct fence *fence) {
+    if (fence->state != IDLE) return;
+    fence->known = false;
+    fence->draws = 0;
+    (void)text_format(fence->run_id, sizeof fence->run_id, "%s", redis_run_id(fence->redis));
+    put(fence, LOOKING, 0);
+}
+
+void fence_forget(struct fence *fence) { fence->known = false; }
+
+bool fence_is_idle(const struct fence *fence) { return fence->state == IDLE; }

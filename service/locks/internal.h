@@ -1,0 +1,103 @@
+/* What the files of locks/ share. Loop thread. */
+#pragma once
+
+#include "locks/fence.h"
+#include "locks/queue.h"
+#include "redis/call.h"
+
+#define NOT_AFTER_SLACK_MS 50  /* between our estimate of Redis' clock and its own */
+#define LATES_MAX 3            /* acquires in a row that came after their last moment; then the store counts as away */
+#define POLL_MS_MAX 1000       /* a head looks again this often even if no message comes: expiry and DEL announce nothing */
+#define HANDOFFS_MAX 8         /* local hand-overs in a row while others listen */
+#define YIELD_MS_MIN 2         /* then this long nothing is asked for here, */
+#define YIELD_MS_MAX 32        /* doubling while nobody takes the turn */
+#define DOUBT_MS 1000          /* an undelivered grant of a client's own token may be confirmed this long */
+#define RETRY_MS_MAX 1000      /* retryAfterMs of a refusal: no longer than our own look */
+
+struct locks {
+    struct loop *loop;
+    struct pool *pool;
+    struct redis *redis;
+    struct locks_options options;
+    struct queues *queues;
+    struct fence *fence;
+    size_t waiters; /* places that count against waiters_max */
+    bool draining;
+    size_t calls;           /* to Redis, on their way */
+    size_t deliveries;      /* replies on their way */
+    struct list leftovers;  /* what may be held in Redis with nobody to know of it */
+    size_t cleaning;        /* leftovers being released, before the breaker closes */
+    struct list doubts;     /* undelivered grants that may yet be confirmed, oldest first */
+    struct loop_timer *doubt_timer;
+};
+
+/* A grant by its names, or what a release was to free: enough to give it back. */
+struct grant_ref {
+    struct list node;
+    struct locks *locks;
+    char holder[LOCK_HOLDER_SIZE];
+    char grant[LOCK_GRANT_SIZE]; /* "" = whichever */
+    int64_t fence;               /* 0 = whichever */
+    int64_t due_ms;              /* of a doubt */
+    size_t count;
+    char *names[];
+};
+struct grant_ref *grant_ref_new(struct locks *locks, const char *holder, char *const *names, size_t count);
+struct grant_ref *grant_ref_of(struct locks *locks, const struct place *place);
+struct grant_ref *grant_ref_free(struct grant_ref *ref);
+
+/* locks.c */
+int64_t not_after_ms(const struct locks *locks);
+/* Fence as an argument: "" for 0. */
+void call_add_fence(struct call *call, int64_t fence);
+/* What holder_of of the scripts tells, from element `from` on. */
+void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, size_t from);
+
+struct grant {
+    const int64_t *fences; /* one per name of the place */
+    int64_t left_ms, sent_ms;
+    bool is_new;
+};
+
+/* turn.c: heads of queues, from asking to granting. */
+/* Lets the head ask, now or when it may; ends a queue that nobody needs. The queue may be gone when this returns. */
+void turn(struct locks *locks, struct queue *queue);
+/* The head waits for a message, a change or time. */
+void turn_wait(struct locks *locks, struct queue *queue, int64_t left_ms);
+/* Behind others: asks only whether the token holds the name already. */
+void turn_look(struct locks *locks, struct place *place);
+/* The place that was `asking` has it now (handed: by a local release). Place and queue may be gone when this returns. */
+void turn_granted(struct locks *locks, struct place *place, const struct grant *grant, bool handed);
+/* The release that was to hand the lock to it did not. yield: others have been told and have their turn first. */
+void turn_not_handed(struct locks *locks, struct place *place, bool is_free, bool yield);
+/* A queue without places and calls ends; so may be gone when this returns. */
+void queue_settle(struct locks *locks, struct queue *queue);
+bool place_is_ready(const struct place *place);
+/* The next holder's part of an acquire or a release: holder, lease, last moment, marker, grant id (minted here), owner,
+ * metadata, kind. */
+void call_add_terms(struct call *call, struct locks *locks, struct place *place);
+
+/* place.c: asks of a place, their time and their answers. */
+/* A place that nobody needs ends; it may be gone when this returns, and its queue with it. */
+void place_settle(struct locks *locks, struct place *place);
+/* Answers those whose time is over, and sets the timer for the next. The place may be gone when this returns. */
+void place_due(struct locks *locks, struct place *place);
+/* All its asks get this answer. */
+void place_refuse(struct locks *locks, struct place *place, const struct lock_answer *answer);
+/* The lock store is away: unprotected grants or LCK-003, as each ask wants it. */
+void place_down(struct locks *locks, struct place *place, const char *detail);
+/* Held now (is_new false: held before): all its asks are told. A place that nobody asks for any more gives a new grant
+   back. The place may be gone when this returns. */
+void place_granted(struct locks *locks, struct place *place, const struct grant *grant);
+/* What an ask is told that must not wait. Frees the ask, which is in no place. */
+void ask_answer(struct ask *ask, const struct lock_answer *answer);
+void ask_down(struct locks *locks, struct ask *ask, const char *detail);
+struct lock_answer answer_new(enum error error);
+
+/* delivery.c */
+/* Gives a grant back unless it has been confirmed: at once, or after DOUBT_MS. Takes the ref. */
+void grant_undo(struct grant_ref *ref, bool at_once);
+/* It may stand in Redis, and nobody will release it: done before the breaker closes. Takes the ref. */
+void grant_leave(struct grant_ref *ref);
+struct delivery *delivery_new(struct locks *locks, const struct place *place, size_t replies);
+void delivery_free_all(struct locks *locks);

@@ -1,0 +1,162 @@
+#include "locks/internal.h"
+
+#include "base/memory.h"
+#include "codec/digest.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void lock_holder_of(const char *credential, const char *token, char out[LOCK_HOLDER_SIZE]) {
+    const struct digest_part parts[] = {{credential, strlen(credential)}, {token, strlen(token)}};
+    unsigned char digest[DIGEST_SIZE];
+    digest_parts(parts, 2, digest);
+    text_hex(digest, sizeof digest, out);
+}
+
+void lock_holder_done(struct lock_holder *holder) { text_done(&holder->metadata); }
+
+int64_t not_after_ms(const struct locks *locks) {
+    return redis_now_ms(locks->redis) + locks->options.redis_timeout_ms + NOT_AFTER_SLACK_MS;
+}
+
+/* -- what scripts take and tell */
+
+void call_add_fence(struct call *call, int64_t fence) {
+    if (fence == 0)
+        call_add_str(call, "");
+    else
+        call_add_i64(call, fence);
+}
+
+static int64_t number_or(const struct redis_value *value, int64_t absent) {
+    size_t len;
+    (void)redis_str(value, &len);
+    return redis_type_of(value) == REDIS_STR && len == 0 ? absent : redis_int(value);
+}
+
+void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, size_t from) {
+    size_t len;
+    const char *owner = redis_str(redis_at(value, from + 1), &len);
+    *ret = (struct lock_holder){.held = true, .metadata = text_new(0)};
+    ret->expires_in_ms = redis_int(redis_at(value, from));
+    ret->held_for_ms = number_or(redis_at(value, from + 2), -1);
+    ret->fence = number_or(redis_at(value, from + 3), 0);
+    ret->ours = ret->held_for_ms >= 0;
+    (void)text_format(ret->owner, sizeof ret->owner, "%s", owner);
+    const char *metadata = redis_str(redis_at(value, from + 4), &len);
+    text_add(&ret->metadata, metadata, len);
+}
+
+/* -- the epoch */
+
+static void turn_one(void *arg, struct queue *queue) { turn(arg, queue); }
+
+/* The queue may be gone after each place. */
+static void refuse_one(void *arg, struct queue *queue) {
+    struct locks *locks = arg;
+    if (queue->asking != NULL) return;
+    size_t count = queue->count;
+    struct list *node = queue->places.next;
+    for (size_t i = 0; i < count; i++) {
+        struct place *place = CONTAINER_OF(node, struct place, node);
+        node = node->next;
+        place_down(locks, place, "no epoch for fences is to be had");
+    }
+}
+
+static void on_fence(void *arg, struct result result) {
+    struct locks *locks = arg;
+    queues_for_each(locks->queues, failed(result) ? refuse_one : turn_one, locks);
+}
+
+/* -- Redis comes and goes */
+
+/* Every ask is answered, so the queue ends with its last place. */
+static void end_one(void *arg, struct queue *queue) {
+    struct locks *locks = arg;
+    size_t count = queue->count;
+    struct list *node = queue->places.next;
+    for (size_t i = 0; i < count; i++) {
+        struct place *place = CONTAINER_OF(node, struct place, node);
+        node = node->next;
+        place->ticket_until_ms = 0;
+        place_down(locks, place, NULL);
+    }
+}
+
+void locks_redis_changed(void *arg, bool up) {
+    struct locks *locks = arg;
+    if (up) return;
+    fence_forget(locks->fence);
+    queues_for_each(locks->queues, end_one, locks);
+}
+
+/* -- draining */
+
+static void drain_one(void *arg, struct queue *queue) {
+    struct locks *locks = arg;
+    struct lock_answer answer = answer_new(ERROR_UNAVAILABLE);
+    answer.detail = "this instance is stopping: ask again, another will answer";
+    answer.retry_after_s = 0;
+    size_t count = queue->count;
+    struct list *node = queue->places.next;
+    for (size_t i = 0; i < count; i++) {
+        struct place *place = CONTAINER_OF(node, struct place, node);
+        node = node->next;
+        place->ticket_until_ms = 0;
+        place_refuse(locks, place, &answer);
+    }
+}
+
+void locks_drain(struct locks *locks) {
+    locks->draining = true;
+    queues_for_each(locks->queues, drain_one, locks);
+}
+
+bool locks_is_idle(const struct locks *locks) {
+    return queues_count(locks->queues) == 0 && locks->calls == 0 && locks->deliveries == 0 &&
+           list_empty(&locks->doubts) && fence_is_idle(locks->fence);
+}
+
+/* -- life */
+
+struct locks *locks_new(struct loop *loop, struct pool *pool, const struct locks_options *options) {
+    struct locks *locks = mem_new(sizeof *locks);
+    locks->loop = loop;
+    locks->pool = pool;
+    locks->options = *options;
+    locks->queues = queues_new();
+    locks->fence = fence_new(pool, on_fence, locks);
+    list_init(&locks->leftovers);
+    list_init(&locks->doubts);
+    return locks;
+}
+
+void locks_use_redis(struct locks *locks, struct redis *redis) {
+    locks->redis = redis;
+    fence_use_redis(locks->fence, redis);
+}
+
+static void end_queue(void *arg, struct queue *queue) {
+    struct locks *locks = arg;
+    loop_timer_free(queue->timer);
+    lock_holder_done(&queue->holder);
+    queue_remove(locks->queues, queue);
+}
+
+/* Redis has ended them all. */
+static void forget_subscription(void *arg, struct queue *queue) { queue->subscription = NULL; }
+
+struct locks *locks_free(struct locks *locks) {
+    if (locks == NULL) return NULL;
+    locks->draining = true;
+    queues_for_each(locks->queues, forget_subscription, locks);
+    queues_for_each(locks->queues, drain_one, locks);
+    queues_for_each(locks->queues, end_queue, locks);
+    delivery_free_all(locks);
+    locks->queues = queues_free(locks->queues);
+    locks->fence = fence_free(locks->fence);
+    free(locks);
+    return NULL;
+}

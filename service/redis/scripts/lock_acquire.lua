@@ -1,0 +1,67 @@
+-- Takes one lock, or a set of locks all or nothing. The same token that holds already is given its grant again.
+-- KEYS  names
+-- ARGV  1 holder   2 lease in ms   3 last moment in Redis Unix ms   4 fence marker believed in   5 grant id   6 owner
+--       7 metadata (JSON)   8 kind   9 "take", or "look": grant nothing new
+-- Reply {now, what, ...} with what
+--   "late"      the last moment is over: nothing was looked at
+--   "kind"      index of the name, what it is used as
+--   "held"      index of the name, then as holder_of
+--   "repeated"  least ms left, fences: all held by this token already. Another grant id confirms the grant
+--   "free"      look: not held by this token, not held by another
+--   "epoch"     the marker that stands
+--   "granted"   least ms left, fences
+local holder, ttl, not_after, marker, grant_id = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local terms = {holder = holder, ttl = ttl, grant = grant_id, owner = ARGV[6], metadata = ARGV[7], kind = ARGV[8]}
+if not lease_is_good(ttl) or not not_after then
+    return redis.error_reply('ERR lease or last moment out of range')
+end
+
+local now = clock()
+if now > not_after then
+    return {now, 'late'}
+end
+
+local mine, missing, least = {}, 0, ttl
+for index, name in ipairs(KEYS) do
+    local found = look_at(name)
+    local kind = redis.call('HGET', record_of(name), 'kind')
+    if kind and kind ~= terms.kind then
+        return {now, 'kind', index, kind}
+    end
+    if found ~= 'none' and found ~= 'lock' then
+        return {now, 'kind', index, found}
+    end
+    if found == 'none' then
+        missing = missing + 1
+    elseif redis.call('HEXISTS', name, holder) == 1 then
+        mine[index] = true
+        least = math.min(least, redis.call('PTTL', name))
+    else
+        return {now, 'held', index, holder_of(name, now)}
+    end
+end
+
+local reply = {now, 'repeated', least}
+if missing > 0 then
+    if ARGV[9] == 'look' then
+        return {now, 'free'}
+    end
+    local stands, standing = marker_stands(marker)
+    if not stands then
+        return {now, 'epoch', standing}
+    end
+    reply[2] = 'granted'
+end
+for index, name in ipairs(KEYS) do
+    if mine[index] then
+        local record = record_of(name)
+        local fields = redis.call('HMGET', record, 'grant', 'fence')
+        if fields[1] ~= grant_id then
+            redis.call('HSET', record, 'confirmed', 1)
+        end
+        reply[index + 3] = fields[2] or '0'
+    else
+        reply[index + 3] = grant(name, terms, marker, now)
+    end
+end
+return reply
