@@ -1,2 +1,3 @@
 lockstock_unit_test(order domain)
 lockstock_unit_test(decide domain)
+lockstock_unit_test(lock domain)

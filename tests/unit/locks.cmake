@@ -1,0 +1,1 @@
+lockstock_unit_test(queue locks fault_none)

@@ -1,0 +1,121 @@
+#include "unit.h"
+
+#include "codec/bodies_lock.h"
+
+#include <string.h>
+
+static struct result read_body(const char *body, struct field_errors *errors, struct lock_body *ret) {
+    return body_lock(body, strlen(body), errors, ret);
+}
+
+static void body_lock__when_absent_or_empty__then_defaults(void **state) {
+    static const char *const bodies[] = {"", "{}", "{\"token\":null,\"metadata\":null}"};
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct field_errors errors = {0};
+        struct lock_body body;
+        assert_false(failed(read_body(bodies[i], &errors, &body)));
+        assert_int_equal(body.ttl_ms, 30000);
+        assert_int_equal(body.wait_ms, 0);
+        assert_int_equal(body.when_down, LOCK_DOWN_DEFAULT);
+        assert_string_equal(body.token, "");
+        assert_string_equal(body.owner, "");
+        assert_string_equal(text_str(&body.metadata), "");
+        lock_body_done(&body);
+    }
+}
+
+static void body_lock__when_everything_is_given__then_taken(void **state) {
+    struct field_errors errors = {0};
+    struct lock_body body;
+    assert_false(failed(read_body("{\"ttlMs\":100,\"waitMs\":600000,\"token\":\"aaaaaaaaaaaaaaaa\",\"owner\":\"o\","
+                                  "\"kind\":\"lock\",\"mode\":\"exclusive\",\"store\":\"redis\","
+                                  "\"onRedisDown\":\"open\",\"metadata\":{\"a\" : [1, \"\xc3\xa4\"]}}",
+                                  &errors, &body)));
+    assert_int_equal(body.ttl_ms, 100);
+    assert_int_equal(body.wait_ms, 600000);
+    assert_int_equal(body.when_down, LOCK_DOWN_OPEN);
+    assert_int_equal(body.kind, LOCK_KIND_LOCK);
+    assert_string_equal(body.token, "aaaaaaaaaaaaaaaa");
+    assert_string_equal(body.owner, "o");
+    assert_string_equal(text_str(&body.metadata), "{\"a\":[1,\"\xc3\xa4\"]}");
+    lock_body_done(&body);
+}
+
+static void body_lock__when_wrong__then_the_field_is_named(void **state) {
+    static const struct {
+        const char *body, *pointer;
+    } cases[] = {
+        {"{\"ttlMs\":99}", "/ttlMs"},
+        {"{\"ttlMs\":86400001}", "/ttlMs"},
+        {"{\"ttlMs\":\"1s\"}", "/ttlMs"},
+        {"{\"waitMs\":-1}", "/waitMs"},
+        {"{\"waitMs\":600001}", "/waitMs"},
+        {"{\"token\":\"aaaaaaaaaaaaaaa\"}", "/token"},
+        {"{\"token\":\"aaaaaaaaaaaaaaa!\"}", "/token"},
+        {"{\"owner\":\"\"}", "/owner"},
+        {"{\"kind\":\"other\"}", "/kind"},
+        {"{\"mode\":\"none\"}", "/mode"},
+        {"{\"store\":\"disk\"}", "/store"},
+        {"{\"onRedisDown\":1}", "/onRedisDown"},
+        {"{\"metadata\":[]}", "/metadata"},
+        {"{\"ttl\":100}", "/ttl"},
+        {"[]", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct field_errors errors = {0};
+        struct lock_body body;
+        assert_int_equal(read_body(cases[i].body, &errors, &body).code, ERROR_INVALID_REQUEST);
+        assert_int_equal(errors.count, 1);
+        assert_string_equal(errors.list[0].pointer, cases[i].pointer);
+    }
+}
+
+static void body_lock__when_metadata_has_2048_bytes__then_taken_and_with_one_more_refused(void **state) {
+    for (int extra = 0; extra < 2; extra++) {
+        struct field_errors errors = {0};
+        struct lock_body body;
+        AUTO_TEXT text = text_new(0);
+        text_add_str(&text, "{\"metadata\":{\"a\":\"");
+        for (int i = 0; i < LOCK_METADATA_MAX - 8 + extra; i++) text_add_char(&text, 'x');
+        text_add_str(&text, "\"}}");
+        struct result result = read_body(text_str(&text), &errors, &body);
+        assert_int_equal(failed(result), extra);
+        if (failed(result)) continue;
+        assert_int_equal(body.metadata.len, LOCK_METADATA_MAX);
+        lock_body_done(&body);
+    }
+}
+
+static void body_lock_renewal__when_given_or_not__then_ttl(void **state) {
+    struct field_errors errors = {0};
+    int64_t ttl_ms = 0;
+    assert_false(failed(body_lock_renewal("", 0, &errors, &ttl_ms)));
+    assert_int_equal(ttl_ms, 30000);
+    assert_false(failed(body_lock_renewal("{\"ttlMs\":500}", 13, &errors, &ttl_ms)));
+    assert_int_equal(ttl_ms, 500);
+    assert_true(failed(body_lock_renewal("{\"ttlMs\":5}", 11, &errors, &ttl_ms)));
+    assert_true(failed(body_lock_renewal("{\"waitMs\":5}", 12, &errors, &ttl_ms)));
+}
+
+static void body_fence__when_out_of_range__then_refused(void **state) {
+    struct field_errors errors = {0};
+    int64_t fence = 0;
+    assert_false(failed(body_fence("{\"fence\":9007199254740991}", 26, &errors, &fence)));
+    assert_int_equal(fence, INT64_C(9007199254740991));
+    assert_true(failed(body_fence("{\"fence\":0}", 11, &errors, &fence)));
+    assert_true(failed(body_fence("{\"fence\":9007199254740992}", 26, &errors, &fence)));
+    assert_true(failed(body_fence("{}", 2, &errors, &fence)));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(body_lock__when_absent_or_empty__then_defaults),
+        cmocka_unit_test(body_lock__when_everything_is_given__then_taken),
+        cmocka_unit_test(body_lock__when_wrong__then_the_field_is_named),
+        cmocka_unit_test(body_lock__when_metadata_has_2048_bytes__then_taken_and_with_one_more_refused),
+        cmocka_unit_test(body_lock_renewal__when_given_or_not__then_ttl),
+        cmocka_unit_test(body_fence__when_out_of_range__then_refused),
+    };
+    json_start();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+#include "unit.h"
+
+#include "codec/lock_documents.h"
+
+static const struct lock_holder_view ours = {
+    .owner = "o\"1", .metadata = "{\"a\":1}", .fence = 7, .held_for_ms = 0, .expires_in_ms = 5};
+static const struct lock_holder_view foreign = {.metadata = "", .held_for_ms = -1, .expires_in_ms = -1};
+
+#define OURS "{\"owner\":\"o\\\"1\",\"fence\":7,\"heldForMs\":0,\"expiresInMs\":5,\"metadata\":{\"a\":1}}"
+#define FOREIGN "{\"owner\":null,\"fence\":null,\"heldForMs\":null,\"expiresInMs\":null,\"metadata\":null}"
+
+static void document_lock_holder__when_ours_or_foreign__then_values_or_null(void **state) {
+    AUTO_TEXT out = text_new(0);
+    document_lock_holder(&out, &ours);
+    assert_string_equal(text_str(&out), OURS);
+    text_clear(&out);
+    document_lock_holder(&out, &foreign);
+    assert_string_equal(text_str(&out), FOREIGN);
+}
+
+static void document_lock_grant__when_protected_or_not__then_fence_or_null(void **state) {
+    const int64_t fence = INT64_C(4294967297);
+    struct lock_grant_view view = {.name = "n", .token = "t", .owner = "o", .kind = "lock", .fence = &fence};
+    view.ttl_ms = 30000;
+    view.safe_for_ms = 29000;
+    view.waited_ms = 3;
+    AUTO_TEXT out = text_new(0);
+    document_lock_grant(&out, &view);
+    assert_string_equal(text_str(&out),
+                        "{\"name\":\"n\",\"status\":\"held\",\"token\":\"t\",\"owner\":\"o\",\"kind\":\"lock\","
+                        "\"mode\":\"exclusive\",\"fence\":4294967297,\"ttlMs\":30000,\"safeForMs\":29000,"
+                        "\"safety\":\"redis\",\"degraded\":false,\"waitedMs\":3}");
+    view.fence = NULL;
+    view.safety = LOCK_SAFETY_NONE;
+    text_clear(&out);
+    document_lock_grant(&out, &view);
+    assert_string_equal(text_str(&out),
+                        "{\"name\":\"n\",\"status\":\"held\",\"token\":\"t\",\"owner\":\"o\",\"kind\":\"lock\","
+                        "\"mode\":\"exclusive\",\"fence\":null,\"ttlMs\":30000,\"safeForMs\":29000,"
+                        "\"safety\":\"none\",\"degraded\":true,\"waitedMs\":3}");
+}
+
+static void document_lock_status__when_held_free_or_unknown__then_so(void **state) {
+    struct lock_status_view view = {.name = "n", .kind = "lock", .held = true, .holder = &ours, .fence = 7, .waiters = 2};
+    AUTO_TEXT out = text_new(0);
+    document_lock_status(&out, &view);
+    assert_string_equal(text_str(&out), "{\"name\":\"n\",\"kind\":\"lock\",\"held\":true,\"mode\":\"exclusive\","
+                                        "\"holders\":[" OURS "],\"fence\":7,\"waiters\":2}");
+    text_clear(&out);
+    view = (struct lock_status_view){.name = "n", .kind = ""};
+    document_lock_status(&out, &view);
+    assert_string_equal(text_str(&out), "{\"name\":\"n\",\"kind\":null,\"held\":false,\"mode\":null,\"holders\":[],"
+                                        "\"fence\":null,\"waiters\":0}");
+}
+
+static void members__when_refused_or_lost__then_extras(void **state) {
+    AUTO_TEXT out = text_new(0);
+    members_lock_held(&out, &ours, 3, 5);
+    assert_string_equal(text_str(&out), "\"holder\":" OURS ",\"waiters\":3,\"retryAfterMs\":5");
+    text_clear(&out);
+    members_lock_held(&out, NULL, 1, 1000);
+    assert_string_equal(text_str(&out), "\"holder\":null,\"waiters\":1,\"retryAfterMs\":1000");
+    text_clear(&out);
+    members_lease_lost(&out, "expired", 1000);
+    assert_string_equal(text_str(&out), "\"reason\":\"expired\",\"heldByOtherSince\":\"1970-01-01T00:00:01.000Z\"");
+    text_clear(&out);
+    members_lease_lost(&out, "unknown", 0);
+    assert_string_equal(text_str(&out), "\"reason\":\"unknown\",\"heldByOtherSince\":null");
+    text_clear(&out);
+    members_lock_kind(&out, "rw");
+    assert_string_equal(text_str(&out), "\"kind\":\"rw\"");
+}
+
+static void small_documents__then_as_in_the_api(void **state) {
+    AUTO_TEXT out = text_new(0);
+    document_lock_queued(&out, "t", 4, 10000);
+    assert_string_equal(text_str(&out), "{\"status\":\"queued\",\"token\":\"t\",\"position\":4,\"retryWithinMs\":10000}");
+    text_clear(&out);
+    document_fence(&out, 9);
+    assert_string_equal(text_str(&out), "{\"highest\":9}");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(document_lock_holder__when_ours_or_foreign__then_values_or_null),
+        cmocka_unit_test(document_lock_grant__when_protected_or_not__then_fence_or_null),
+        cmocka_unit_test(document_lock_status__when_held_free_or_unknown__then_so),
+        cmocka_unit_test(members__when_refused_or_lost__then_extras),
+        cmocka_unit_test(small_documents__then_as_in_the_api),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
