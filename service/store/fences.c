@@ -5,9 +5,9 @@
     "UPDATE fence_epochs SET epoch = LAST_INSERT_ID(GREATEST(epoch, ?) + 1), run_id = ?, "                             \
     "drawn_at = UTC_TIMESTAMP(6) WHERE name = 'redis'"
 #define RAISE                                                                                                          \
-    "INSERT INTO fence_marks (name, highest, raised_at) VALUES (?, ?, UTC_TIMESTAMP(6)) ON DUPLICATE KEY UPDATE "      \
-    "raised_at = IF(VALUES(highest) > highest, VALUES(raised_at), raised_at), "                                        \
-    "highest = GREATEST(highest, VALUES(highest))"
+    "INSERT INTO fence_marks (name, highest, raised_at) VALUES (?, LAST_INSERT_ID(?), UTC_TIMESTAMP(6)) "              \
+    "ON DUPLICATE KEY UPDATE raised_at = IF(VALUES(highest) > highest, VALUES(raised_at), raised_at), "                \
+    "highest = LAST_INSERT_ID(GREATEST(highest, VALUES(highest)))"
 #define RAISE_TRIES_MAX 3 /* two first callers of a name can deadlock on its gap */
 
 static RESULT draw(struct db *db, int64_t standing, const char *run_id, uint64_t *ret_matched, int64_t *ret_epoch) {
@@ -41,11 +41,11 @@ static RESULT raise_once(struct db *db, const char *name, int64_t fence) {
     return db_execute(stmt, NULL);
 }
 
-static RESULT read_mark(struct db *db, const char *name, int64_t *ret_highest) {
+/* What the statement before left as the mark, not what others have made of it since. */
+static RESULT read_mark(struct db *db, int64_t *ret_highest) {
     struct db_stmt *stmt;
     bool row;
-    TRY(db_statement(db, "SELECT highest FROM fence_marks WHERE name = ?", &stmt));
-    db_set_str(stmt, 0, name);
+    TRY(db_statement(db, "SELECT LAST_INSERT_ID()", &stmt));
     TRY(db_execute(stmt, NULL));
     TRY(db_next(stmt, &row));
     if (!row) FAIL(STORE_OTHER, 0);
@@ -61,5 +61,5 @@ RESULT fence_marks_raise(struct db *db, const char *name, int64_t fence, int64_t
         if (result.code != ERROR_DEADLOCK) break;
     }
     TRY(result);
-    return read_mark(db, name, ret_highest);
+    return read_mark(db, ret_highest);
 }
