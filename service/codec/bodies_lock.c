@@ -1,6 +1,7 @@
 /* Defaults stand in the value before it is read. Whether a name is one the service takes, its endpoint decides. */
 #include "codec/bodies_lock.h"
 
+#include "base/memory.h"
 #include "codec/fields.h"
 #include "domain/limits.h"
 
@@ -17,6 +18,7 @@ struct lock_values {
     char token[LOCK_TOKEN_MAX + 1];
     char owner[LOCK_OWNER_MAX + 1];
     const json_t *metadata;
+    const json_t *names;
 };
 
 #define TTL_FIELD(struct_, member_)                                                                                    \
@@ -34,7 +36,13 @@ struct lock_values {
      .max = (count_),                                                                                                  \
      .optional = true}
 
+/* names stands first, so that the body of one lock is the table behind it. */
 static const struct field lock_list[] = {
+    {.name = "names",
+     .kind = FIELD_ARRAY,
+     .offset = offsetof(struct lock_values, names),
+     .min = 1,
+     .max = LOCK_SET_MAX},
     TTL_FIELD(struct lock_values, ttl_ms),
     {.name = "waitMs",
      .kind = FIELD_INTEGER,
@@ -63,7 +71,9 @@ static const struct field lock_list[] = {
      .max = LOCK_METADATA_MAX,
      .optional = true},
 };
-static const struct fields lock_fields = {lock_list, sizeof lock_list / sizeof lock_list[0]};
+#define LOCK_FIELDS (sizeof lock_list / sizeof lock_list[0])
+static const struct fields set_fields = {lock_list, LOCK_FIELDS};
+static const struct fields lock_fields = {lock_list + 1, LOCK_FIELDS - 1};
 
 void lock_body_done(struct lock_body *body) { text_done(&body->metadata); }
 
@@ -82,8 +92,8 @@ static void check_token(struct reader *reader, const char *token) {
     reader_find(reader, &(struct place){.name = "token"}, "must be 16 to 64 of A-Z a-z 0-9 _ -");
 }
 
-static RESULT read_lock(struct reader *reader, struct lock_values *values) {
-    reader_object(reader, &lock_fields, reader->root, NULL, values);
+static RESULT read_lock(struct reader *reader, const struct fields *fields, struct lock_values *values) {
+    reader_object(reader, fields, reader->root, NULL, values);
     check_token(reader, values->token);
     return reader_verdict(reader);
 }
@@ -102,9 +112,45 @@ RESULT body_lock(const char *body, size_t len, struct field_errors *errors, stru
     errors->count = 0;
     if (len > 0) {
         TRY(reader_open(&reader, body, len, errors));
-        TRY(read_lock(&reader, &values));
+        TRY(read_lock(&reader, &lock_fields, &values));
     }
     take(&values, ret);
+    return OK;
+}
+
+void lock_set_body_done(struct lock_set_body *body) {
+    for (size_t i = 0; i < body->count; i++) free(body->names[i]);
+    lock_body_done(&body->terms);
+}
+
+/* Strings, each once. What a name may look like is judged where its path would be. */
+static void check_names(struct reader *reader, const json_t *names) {
+    const struct place up = {.name = "names"};
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const struct place at = {.up = &up, .index = i};
+        const char *name = json_string_value(json_array_get(names, i));
+        if (name == NULL) reader_find(reader, &at, "must be a string");
+        for (size_t k = 0; name != NULL && k < i; k++) {
+            const char *other = json_string_value(json_array_get(names, k));
+            if (other != NULL && strcmp(name, other) == 0) reader_find(reader, &at, "stands there twice");
+        }
+    }
+}
+
+RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, struct lock_set_body *ret) {
+    struct lock_values values = {.ttl_ms = LOCK_TTL_MS_DEFAULT, .down = -1};
+    AUTO_READER reader = {0};
+    TRY(reader_open(&reader, body, len, errors));
+    reader_object(&reader, &set_fields, reader.root, NULL, &values);
+    check_token(&reader, values.token);
+    if (values.names != NULL) check_names(&reader, values.names);
+    TRY(reader_verdict(&reader));
+    take(&values, &ret->terms);
+    ret->count = json_array_size(values.names);
+    for (size_t i = 0; i < ret->count; i++) {
+        const json_t *name = json_array_get(values.names, i);
+        ret->names[i] = mem_copy(json_string_value(name), json_string_length(name));
+    }
     return OK;
 }
 

@@ -16,6 +16,15 @@ void lock_body_done(struct lock_body *body);
 /* PUT /v1/locks/{name}. */
 RESULT body_lock(const char *body, size_t len, struct field_errors *errors, struct lock_body *ret);
 
+/* PUT /v1/locks: the same with "names"; each valid while the body is. Equal names are refused. */
+struct lock_set_body {
+    struct lock_body terms;
+    size_t count;
+    char *names[LOCK_SET_MAX];
+};
+void lock_set_body_done(struct lock_set_body *body);
+RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, struct lock_set_body *ret);
+
 /* PATCH: {"ttlMs"}. */
 RESULT body_lock_renewal(const char *body, size_t len, struct field_errors *errors, int64_t *ret_ttl_ms);
 

@@ -2,6 +2,9 @@
    bits, and so one spelling for each cursor. */
 #include "codec/cursor.h"
 
+#include "base/text.h"
+
+#include <assert.h>
 #include <string.h>
 
 #define CURSOR_BYTES 9
@@ -37,4 +40,22 @@ bool cursor_read(char kind, const char *cursor, int64_t *ret_id) {
     for (int i = 1; i < CURSOR_BYTES; i++) id = id << 8 | bytes[i];
     *ret_id = (int64_t)id;
     return true;
+}
+
+void cursor_write_name(char kind, const char *name, char out[CURSOR_NAME_SIZE]) {
+    unsigned char bytes[CURSOR_NAME_MAX + 1] = {(unsigned char)kind};
+    size_t len = strlen(name);
+    assert(len <= CURSOR_NAME_MAX);
+    memcpy(bytes + 1, name, len);
+    text_hex(bytes, len + 1, out);
+}
+
+bool cursor_read_name(char kind, const char *cursor, char ret[CURSOR_NAME_MAX + 1]) {
+    unsigned char bytes[CURSOR_NAME_MAX + 1];
+    size_t digits_len = strlen(cursor), len = digits_len / 2;
+    if (digits_len % 2 != 0 || len < 2 || len > sizeof bytes) return false;
+    if (!text_unhex(cursor, digits_len, bytes, len) || bytes[0] != (unsigned char)kind) return false;
+    memcpy(ret, bytes + 1, len - 1);
+    ret[len - 1] = '\0';
+    return strlen(ret) == len - 1;
 }

@@ -30,17 +30,34 @@ void document_lock_holder(struct text *out, const struct lock_holder_view *view)
     text_add_char(out, '}');
 }
 
+static void write_fence(struct text *out, const int64_t *fence) {
+    member_or_null(out, "fence", fence != NULL ? *fence : 0, fence != NULL);
+}
+
+static void write_locks(struct text *out, const struct lock_grant_view *view) {
+    member_name(out, "locks");
+    text_add_char(out, '[');
+    for (size_t i = 0; i < view->count; i++) {
+        text_add_str(out, i == 0 ? "{" : ",{");
+        member_string(out, "name", view->names[i]);
+        write_fence(out, view->fences != NULL ? &view->fences[i] : NULL);
+        text_add_char(out, '}');
+    }
+    text_add_char(out, ']');
+}
+
 void document_lock_grant(struct text *out, const struct lock_grant_view *view) {
     text_add_char(out, '{');
-    member_string(out, "name", view->name);
+    if (!view->is_set) member_string(out, "name", view->names[0]);
     member_string(out, "status", "held");
     member_string(out, "token", view->token);
-    if (view->owner != NULL) member_string(out, "owner", view->owner);
-    if (view->kind != NULL) {
-        member_string(out, "kind", view->kind);
-        member_string(out, "mode", "exclusive");
-    }
-    member_or_null(out, "fence", view->fence != NULL ? *view->fence : 0, view->fence != NULL);
+    member_string(out, "owner", view->owner);
+    member_string(out, "kind", view->kind);
+    member_string(out, "mode", "exclusive");
+    if (view->is_set)
+        write_locks(out, view);
+    else
+        write_fence(out, view->fences);
     member_integer(out, "ttlMs", view->ttl_ms);
     member_integer(out, "safeForMs", view->safe_for_ms);
     member_string(out, "safety", lock_safety_name(view->safety));
@@ -50,14 +67,19 @@ void document_lock_grant(struct text *out, const struct lock_grant_view *view) {
     text_add_char(out, '}');
 }
 
-void members_lock_held(struct text *out, const struct lock_holder_view *view, size_t waiters, int64_t retry_after_ms) {
+void members_lock_held(struct text *out, const struct lock_held_view *view) {
+    if (view->name != NULL) {
+        text_add_str(out, "\"name\":");
+        json_write_string(out, view->name);
+        text_add_char(out, ',');
+    }
     text_add_str(out, "\"holder\":");
-    if (view != NULL)
-        document_lock_holder(out, view);
+    if (view->holder != NULL)
+        document_lock_holder(out, view->holder);
     else
         text_add_str(out, "null");
-    member_integer(out, "waiters", (int64_t)waiters);
-    member_integer(out, "retryAfterMs", retry_after_ms);
+    member_integer(out, "waiters", (int64_t)view->waiters);
+    member_integer(out, "retryAfterMs", view->retry_after_ms);
 }
 
 void members_lease_lost(struct text *out, const char *reason, int64_t other_since_ms) {
@@ -92,6 +114,20 @@ void document_lock_queued(struct text *out, const char *token, size_t position, 
     member_string(out, "token", token);
     member_integer(out, "position", (int64_t)position);
     member_integer(out, "retryWithinMs", retry_within_ms);
+    text_add_char(out, '}');
+}
+
+void document_lock_renewed(struct text *out, const char *name, int64_t fence) {
+    text_add_char(out, '{');
+    member_string(out, "name", name);
+    write_fence(out, &fence);
+    text_add_char(out, '}');
+}
+
+void document_lock_lost(struct text *out, const char *name, const char *reason) {
+    text_add_char(out, '{');
+    member_string(out, "name", name);
+    member_string(out, "reason", reason);
     text_add_char(out, '}');
 }
 

@@ -14,8 +14,15 @@ struct lock_holder_view {
 };
 void document_lock_holder(struct text *out, const struct lock_holder_view *view);
 
-/* Members of the problems LCK-001 (view NULL: nobody holds it, others were first), LCK-002, LCK-005. */
-void members_lock_held(struct text *out, const struct lock_holder_view *view, size_t waiters, int64_t retry_after_ms);
+/* Members of the problems LCK-001 (name NULL: left out; view NULL: nobody holds it, others were first), LCK-002,
+ * LCK-005. */
+struct lock_held_view {
+    const char *name;
+    const struct lock_holder_view *holder;
+    size_t waiters;
+    int64_t retry_after_ms;
+};
+void members_lock_held(struct text *out, const struct lock_held_view *view);
 void members_lease_lost(struct text *out, const char *reason, int64_t other_since_ms);
 void members_lock_kind(struct text *out, const char *kind);
 
@@ -31,14 +38,19 @@ void document_lock_status(struct text *out, const struct lock_status_view *view)
 
 /* 202: {"status":"queued",…} */
 void document_lock_queued(struct text *out, const char *token, size_t position, int64_t retry_within_ms);
+/* Items of what was done for all a token holds. */
+void document_lock_renewed(struct text *out, const char *name, int64_t fence);
+void document_lock_lost(struct text *out, const char *name, const char *reason);
 /* {"highest":n} */
 void document_fence(struct text *out, int64_t highest);
 
 struct lock_grant_view {
-    const char *name, *token, *owner;
-    const char *kind;
+    const char *const *names; /* one: "name" and "fence"; a set: "locks" of both */
+    size_t count;
+    bool is_set;
+    const char *token, *owner, *kind;
     enum lock_safety safety;
-    const int64_t *fence; /* NULL = null */
+    const int64_t *fences; /* one per name; NULL = null */
     int64_t ttl_ms, safe_for_ms, waited_ms;
 };
 void document_lock_grant(struct text *out, const struct lock_grant_view *view);

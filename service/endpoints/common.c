@@ -32,7 +32,7 @@ static bool is_allowed(const char *name, const char *const *allowed) {
     return false;
 }
 
-static bool read_limit(struct request *request, size_t *ret) {
+bool read_limit(struct request *request, size_t *ret) {
     const char *text = request_query(request, "limit");
     int64_t limit = LIST_LIMIT_DEFAULT;
     if (text != NULL && (!text_parse_i64(text, strlen(text), &limit) || limit < 1 || limit > LIST_LIMIT_MAX)) {

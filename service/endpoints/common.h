@@ -17,6 +17,8 @@ bool read_id(struct request *request, unsigned index, const char *name, int64_t 
  * (allowed: NULL-terminated names) are refused. */
 bool read_list(struct request *request, char kind, int64_t start, const char *const *allowed, size_t *ret_limit,
                int64_t *ret_after);
+/* ?limit= alone. */
+bool read_limit(struct request *request, size_t *ret);
 /* Idempotency-Key, unquoted; *ret is "" when absent. out has IDEMPOTENCY_KEY_MAX + 1 bytes. IDM-001. */
 bool read_idempotency_key(struct request *request, char *out);
 /* If-Match into a STOCK_SET command: PRD-006 when absent. */

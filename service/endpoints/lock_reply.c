@@ -7,11 +7,11 @@
 
 /* -- reading */
 
-bool lock_name_admit(struct request *request, const char *name) {
+bool lock_name_admit(struct request *request, const char *pointer, const char *name) {
     const struct credential *credential = request_credential(request);
     const char *fault = lock_name_fault(name);
     if (fault != NULL) {
-        reply_invalid_field(request, "/name", fault);
+        reply_invalid_field(request, pointer, fault);
         return false;
     }
     if (!credential_may_name(credential, name)) {
@@ -31,15 +31,19 @@ static bool is_allowed(const char *name, const char *const *allowed) {
     return false;
 }
 
-const char *lock_read_name(struct request *request, const char *const *allowed) {
+bool lock_read_query(struct request *request, const char *const *allowed) {
     const char *query;
     for (unsigned i = 0; (query = request_query_name(request, i)) != NULL; i++)
         if (!is_allowed(query, allowed)) {
             reply_invalid_field(request, "?", "unknown query parameter");
-            return NULL;
+            return false;
         }
+    return true;
+}
+
+const char *lock_read_name(struct request *request, const char *const *allowed) {
     const char *name = request_param(request, 0);
-    return lock_name_admit(request, name) ? name : NULL;
+    return lock_read_query(request, allowed) && lock_name_admit(request, "/name", name) ? name : NULL;
 }
 
 const char *lock_read_token(struct request *request) {
@@ -77,20 +81,32 @@ struct lock_holder_view lock_holder_view_of(const struct lock_holder *holder) {
                                      .expires_in_ms = holder->expires_in_ms};
 }
 
-static void write_held(struct text *extras, const struct lock_answer *answer) {
-    struct lock_holder_view view = lock_holder_view_of(answer->holder);
-    members_lock_held(extras, answer->holder->held ? &view : NULL, answer->waiters, answer->retry_ms);
+void lock_write_status(struct text *out, const struct lock_status *status) {
+    struct lock_holder_view holder = {0};
+    if (status->holder != NULL) holder = lock_holder_view_of(status->holder);
+    const struct lock_status_view view = {.name = status->name,
+                                          .kind = status->kind,
+                                          .held = status->held,
+                                          .holder = status->holder != NULL ? &holder : NULL,
+                                          .fence = status->fence,
+                                          .waiters = status->waiters};
+    document_lock_status(out, &view);
 }
 
-static void write_extras(struct text *extras, const struct lock_answer *answer) {
-    if (answer->error == ERROR_LOCK_HELD) write_held(extras, answer);
-    if (answer->error == ERROR_LEASE_LOST) members_lease_lost(extras, answer->reason, answer->other_since_ms);
-    if (answer->error == ERROR_LOCK_KIND) members_lock_kind(extras, answer->kind);
+static void write_held(struct text *extras, const struct lock_answer *answer, bool of_set) {
+    struct lock_holder_view holder = lock_holder_view_of(answer->holder);
+    const struct lock_held_view view = {.name = of_set ? answer->name : NULL,
+                                        .holder = answer->holder->held ? &holder : NULL,
+                                        .waiters = answer->waiters,
+                                        .retry_after_ms = answer->retry_ms};
+    members_lock_held(extras, &view);
 }
 
-void lock_reply_problem(struct request *request, const struct lock_answer *answer) {
+void lock_reply_problem(struct request *request, const struct lock_answer *answer, bool of_set) {
     AUTO_TEXT extras = text_new(0);
-    write_extras(&extras, answer);
+    if (answer->error == ERROR_LOCK_HELD) write_held(&extras, answer, of_set);
+    if (answer->error == ERROR_LEASE_LOST) members_lease_lost(&extras, answer->reason, answer->other_since_ms);
+    if (answer->error == ERROR_LOCK_KIND) members_lock_kind(&extras, answer->kind);
     int retry_after_s = answer->error == ERROR_TOO_MANY_WAITERS ? RETRY_WHEN_FULL_S : answer->retry_after_s;
     request_problem_after(request, answer->error, answer->detail, extras.len > 0 ? text_str(&extras) : NULL,
                           retry_after_s);

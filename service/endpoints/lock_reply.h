@@ -5,17 +5,22 @@
 #include "endpoints/common.h"
 #include "locks/locks.h"
 
-/* The caller may use this name at all: 400, 403 answered. */
-bool lock_name_admit(struct request *request, const char *name);
+/* The caller may use this name at all: 400 (with this pointer) and 403 answered. */
+bool lock_name_admit(struct request *request, const char *pointer, const char *name);
 /* The path's name, admitted; NULL: answered. Unknown query parameters (allowed: NULL-terminated) are refused. */
 const char *lock_read_name(struct request *request, const char *const *allowed);
 /* Lock-Token; NULL: answered 400. */
 const char *lock_read_token(struct request *request);
 /* ?fence=; 0 without one. */
 bool lock_read_fence(struct request *request, int64_t *ret);
-/* The problem of an answer that is an error. */
-void lock_reply_problem(struct request *request, const struct lock_answer *answer);
+/* No query parameters but these (NULL-terminated); 400 answered. */
+bool lock_read_query(struct request *request, const char *const *allowed);
+/* The problem of an answer that is an error. of_set: LCK-001 names the name that was held. */
+void lock_reply_problem(struct request *request, const struct lock_answer *answer, bool of_set);
 /* Percent-encodes what may not stand in a path segment. */
 void lock_write_segment(struct text *out, const char *name);
+/* DELETE with ?force=: lock_force.c. */
+void lock_force(struct request *request);
+void lock_write_status(struct text *out, const struct lock_status *status);
 /* Borrows from holder. */
 struct lock_holder_view lock_holder_view_of(const struct lock_holder *holder);

@@ -24,6 +24,10 @@ const struct route service_routes[] = {
     {HTTP_GET, "/v1/compensations", compensations_list_all, SCOPE_ORDERS, 0},
     {HTTP_POST, "/v1/compensations/{id}/resolve", compensations_resolve_one, SCOPE_ADMIN, 0},
 
+    {HTTP_PUT, "/v1/locks", locks_put_set, SCOPE_LOCKS, 0},
+    {HTTP_PATCH, "/v1/locks", locks_patch_all, SCOPE_LOCKS, 0},
+    {HTTP_DELETE, "/v1/locks", locks_delete_all, SCOPE_LOCKS, 0},
+    {HTTP_GET, "/v1/locks", locks_list_all, SCOPE_LOCKS, 0},
     {HTTP_PUT, "/v1/locks/{name}", locks_put_one, SCOPE_LOCKS, 0},
     {HTTP_PATCH, "/v1/locks/{name}", locks_patch_one, SCOPE_LOCKS, 0},
     {HTTP_DELETE, "/v1/locks/{name}", locks_delete_one, SCOPE_LOCKS, 0},

@@ -29,6 +29,11 @@ struct locks {
     size_t cleaning;        /* leftovers being released, before the breaker closes */
     struct list doubts;     /* undelivered grants that may yet be confirmed, oldest first */
     struct loop_timer *doubt_timer;
+    struct list forces; /* waiting for an epoch */
+    size_t force_count;
+    struct loop_timer *sweep_timer;
+    bool sweeping;
+    char swept[LOCK_NAME_MAX + 1]; /* where the sweep goes on; "" = at the first name */
 };
 
 /* A grant by its names, or what a release was to free: enough to give it back. */
@@ -93,6 +98,27 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
 void ask_answer(struct ask *ask, const struct lock_answer *answer);
 void ask_down(struct locks *locks, struct ask *ask, const char *detail);
 struct lock_answer answer_new(enum error error);
+
+/* status.c */
+struct status_listener {
+    lock_status_fn fn;
+    void *arg;
+};
+/* Tells what a script said of a name: kind, what is there, fence, then as holder_of, from element `from` on. */
+void status_tell(struct locks *locks, const char *name, const struct redis_value *result, size_t from,
+                 const struct status_listener *listener);
+
+/* names.c: the index of held names loses those whose lease ended without a release. */
+#define SWEEP_MS 10000
+#define SWEEP_NAMES 256 /* in one script call; the next follows at once when a quarter of them had ended */
+void sweep_start(struct locks *locks);
+void sweep_stop(struct locks *locks);
+
+/* force.c */
+/* The epoch is known, or not to be had: forces that waited for it go on. */
+void forces_go_on(struct locks *locks, bool known);
+/* Our own word for why a lease was lost, counted; the script's does not outlive its call. */
+const char *loss_reason(const char *word);
 
 /* delivery.c */
 /* Gives a grant back unless it has been confirmed: at once, or after DOUBT_MS. Takes the ref. */

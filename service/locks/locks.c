@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "codec/digest.h"
+#include "metrics/metrics.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -48,6 +49,21 @@ void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, 
     text_add(&ret->metadata, metadata, len);
 }
 
+static const struct {
+    const char *word;
+    unsigned label; /* of METRIC_LEASE_LOST */
+} reasons[] = {{"expired", 0}, {"forced", 1}, {"vanished", 2}, {"released", 3}, {"superseded", 4}, {"unknown", 5}};
+
+/* Our own word for what the script said: the reply does not outlive the call. */
+const char *loss_reason(const char *word) {
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (strcmp(reasons[i].word, word) == 0) {
+            metric_add(METRIC_LEASE_LOST, reasons[i].label, 1);
+            return reasons[i].word;
+        }
+    return "unknown";
+}
+
 /* -- the epoch */
 
 static void turn_one(void *arg, struct queue *queue) { turn(arg, queue); }
@@ -68,6 +84,7 @@ static void refuse_one(void *arg, struct queue *queue) {
 static void on_fence(void *arg, struct result result) {
     struct locks *locks = arg;
     queues_for_each(locks->queues, failed(result) ? refuse_one : turn_one, locks);
+    forces_go_on(locks, !failed(result));
 }
 
 /* -- Redis comes and goes */
@@ -87,7 +104,11 @@ static void end_one(void *arg, struct queue *queue) {
 
 void locks_redis_changed(void *arg, bool up) {
     struct locks *locks = arg;
-    if (up) return;
+    if (up) {
+        sweep_start(locks);
+        return;
+    }
+    sweep_stop(locks);
     fence_forget(locks->fence);
     queues_for_each(locks->queues, end_one, locks);
 }
@@ -130,6 +151,7 @@ struct locks *locks_new(struct loop *loop, struct pool *pool, const struct locks
     locks->fence = fence_new(pool, on_fence, locks);
     list_init(&locks->leftovers);
     list_init(&locks->doubts);
+    list_init(&locks->forces);
     return locks;
 }
 
@@ -155,6 +177,7 @@ struct locks *locks_free(struct locks *locks) {
     queues_for_each(locks->queues, drain_one, locks);
     queues_for_each(locks->queues, end_queue, locks);
     delivery_free_all(locks);
+    locks->sweep_timer = loop_timer_free(locks->sweep_timer);
     locks->queues = queues_free(locks->queues);
     locks->fence = fence_free(locks->fence);
     free(locks);

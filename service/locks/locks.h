@@ -120,8 +120,38 @@ void locks_renew(struct locks *locks, const struct lock_ref *ref, int64_t ttl_ms
 /* Hands the lock to the head of the local queue in the same script call. */
 void locks_release(struct locks *locks, const struct lock_ref *ref, lock_done_fn done, void *arg);
 
+/* -- everything a token holds, name by name in the order of their bytes, SESSION_SLICE in a script call. */
+#define SESSION_SLICE 64
+struct lock_each {
+    const char *name;
+    bool done;          /* renewed or released */
+    int64_t fence;      /* of a renewal */
+    const char *reason; /* !done */
+};
+typedef void (*lock_each_fn)(void *arg, const struct lock_each *each);
+struct lock_session {
+    const char *holder;
+    lock_each_fn each; /* for every name */
+    lock_done_fn done; /* at the end: safe_for_ms counts from before the first call. What was done before a failure stays
+                          done */
+    void *arg;
+};
+void locks_renew_all(struct locks *locks, const struct lock_session *session, int64_t ttl_ms);
+void locks_release_all(struct locks *locks, const struct lock_session *session);
+
+/* -- an operator's hand. NULL: the store is away. */
+struct lock_forced {
+    const char *kind;                 /* another kind of thing stands there, and stays; NULL: done */
+    const struct lock_holder *holder; /* whom it was taken from; NULL: it was free */
+    int64_t fence;                    /* drawn now: above all that were granted */
+};
+#define FORCES_MAX 64 /* waiting for an epoch; above: the store counts as away */
+void locks_force(struct locks *locks, const char *name, void (*fn)(void *arg, const struct lock_forced *forced),
+                 void *arg);
+
 /* -- looking. Valid during the call; NULL: the store is away. */
 struct lock_status {
+    const char *name;
     const char *kind; /* "" = not in use for a day */
     bool held;
     const struct lock_holder *holder; /* NULL when free, and when another kind of thing stands at the name */
@@ -130,3 +160,14 @@ struct lock_status {
 };
 typedef void (*lock_status_fn)(void *arg, const struct lock_status *status);
 void locks_status(struct locks *locks, const char *name, lock_status_fn fn, void *arg);
+
+/* Held names under a prefix, ascending, from after `after` ("" = the first); looks at `limit` of them at most. each is
+   called per name that is held now; done once: next is where to go on, "" at the end, NULL: the store is away. */
+struct lock_list {
+    const char *prefix, *after;
+    size_t limit;
+    lock_status_fn each;
+    void (*done)(void *arg, const char *next);
+    void *arg;
+};
+void locks_list(struct locks *locks, const struct lock_list *list);

@@ -32,25 +32,10 @@ static void finish_down(struct errand *errand) {
     finish(errand, &answer);
 }
 
-static const struct {
-    const char *word;
-    unsigned label; /* of METRIC_LEASE_LOST */
-} reasons[] = {{"expired", 0}, {"forced", 1}, {"vanished", 2}, {"released", 3}, {"superseded", 4}, {"unknown", 5}};
-
-/* Our own word for what the script said: the reply does not outlive the call. */
-static const char *reason_of(const char *word) {
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
-        if (strcmp(reasons[i].word, word) == 0) {
-            metric_add(METRIC_LEASE_LOST, reasons[i].label, 1);
-            return reasons[i].word;
-        }
-    return "unknown";
-}
-
 /* {"lost", reason, since} */
 static void lock_answer_lost(struct lock_answer *answer, const struct redis_value *result) {
     *answer = answer_new(ERROR_LEASE_LOST);
-    answer->reason = reason_of(redis_str(redis_at(result, 1), NULL));
+    answer->reason = loss_reason(redis_str(redis_at(result, 1), NULL));
     answer->other_since_ms = redis_int(redis_at(result, 2));
 }
 

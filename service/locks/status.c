@@ -9,8 +9,7 @@
 
 struct looking {
     struct locks *locks;
-    lock_status_fn fn;
-    void *arg;
+    struct status_listener listener;
     char name[LOCK_NAME_MAX + 1];
 };
 
@@ -19,21 +18,23 @@ static size_t waiters_of(struct locks *locks, const char *name) {
     return queue == NULL ? 0 : queue->count;
 }
 
-static void tell(struct looking *looking, const struct redis_value *result) {
+void status_tell(struct locks *locks, const char *name, const struct redis_value *result, size_t from,
+                 const struct status_listener *listener) {
     struct lock_holder holder = {0};
-    const char *found = redis_str(redis_at(result, 1), NULL);
-    struct lock_status status = {.kind = redis_str(redis_at(result, 0), NULL),
+    const char *found = redis_str(redis_at(result, from + 1), NULL);
+    struct lock_status status = {.name = name,
+                                 .kind = redis_str(redis_at(result, from), NULL),
                                  .held = strcmp(found, "free") != 0,
-                                 .fence = redis_int(redis_at(result, 2)),
-                                 .waiters = waiters_of(looking->locks, looking->name)};
+                                 .fence = redis_int(redis_at(result, from + 2)),
+                                 .waiters = waiters_of(locks, name)};
     if (strcmp(found, "held") == 0) {
-        lock_holder_read(&holder, result, 3);
+        lock_holder_read(&holder, result, from + 3);
         status.holder = &holder;
         if (status.kind[0] == '\0') status.kind = lock_kind_name(LOCK_KIND_LOCK); /* a Java service's own */
     } else if (status.held) {
         status.kind = found;
     }
-    looking->fn(looking->arg, &status);
+    listener->fn(listener->arg, &status);
     lock_holder_done(&holder);
 }
 
@@ -41,17 +42,17 @@ static void on_status(void *arg, const struct redis_value *value, bool sent) {
     struct looking *looking = arg;
     looking->locks->calls--;
     if (redis_type_of(value) == REDIS_ARRAY) {
-        tell(looking, redis_at(value, 1));
+        status_tell(looking->locks, looking->name, redis_at(value, 1), 0, &looking->listener);
     } else {
         if (value != NULL) LOG(LOG_ERROR, "lock.status_failed", LOGS("answer", redis_str(value, NULL)));
-        looking->fn(looking->arg, NULL);
+        looking->listener.fn(looking->listener.arg, NULL);
     }
     free(looking);
 }
 
 void locks_status(struct locks *locks, const char *name, lock_status_fn fn, void *arg) {
     struct looking *looking = mem_new(sizeof *looking);
-    *looking = (struct looking){.locks = locks, .fn = fn, .arg = arg};
+    *looking = (struct looking){.locks = locks, .listener = {fn, arg}};
     (void)text_format(looking->name, sizeof looking->name, "%s", name);
     AUTO_CALL call = call_new(SCRIPT_LOCK_STATUS);
     call_add_key(&call, name);

@@ -237,6 +237,13 @@ static enum verdict take_refusal(struct locks *locks, struct place *place, const
         refuse_kind(locks, place, value);
         return HEAD_LEFT;
     }
+    if (strcmp(what, "many") == 0) {
+        struct lock_answer answer = answer_new(ERROR_RATE_LIMITED);
+        answer.detail = "the token holds as many names as one may";
+        place->ticket_until_ms = 0;
+        place_refuse(locks, place, &answer);
+        return HEAD_LEFT;
+    }
     fence_want(locks->fence); /* "epoch": its end turns all queues */
     return HEAD_WAITS;
 }

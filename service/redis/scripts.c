@@ -10,6 +10,9 @@ static const char *const texts[SCRIPT_COUNT] = {
     [SCRIPT_LOCK_RELEASE] = script_lock_release,
     [SCRIPT_LOCK_STATUS] = script_lock_status,
     [SCRIPT_LOCK_FENCE] = script_lock_fence,
+    [SCRIPT_LOCK_NAMES] = script_lock_names,
+    [SCRIPT_LOCK_LIST] = script_lock_list,
+    [SCRIPT_LOCK_FORCE] = script_lock_force,
 };
 
 const char *script_text(enum redis_script script) { return texts[script]; }

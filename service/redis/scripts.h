@@ -11,6 +11,9 @@ extern const char script_lock_renew[];
 extern const char script_lock_release[];
 extern const char script_lock_status[];
 extern const char script_lock_fence[];
+extern const char script_lock_names[];
+extern const char script_lock_list[];
+extern const char script_lock_force[];
 
 /* NUL-terminated source of a script; static storage. Any thread. */
 const char *script_text(enum redis_script script);

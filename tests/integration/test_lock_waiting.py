@@ -182,7 +182,6 @@ class Waiting(LockCase):
         name = self.name()
         grant = self.held(name)
         one = self.parked(name)
-        self.redis.call("DEL", name)
         self.redis.call("SET", name, "x")
         self.assert_problem(one.reply(), 409, "LCK-005", kind="string")
         self.assertTrue(grant)

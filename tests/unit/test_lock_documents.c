@@ -20,7 +20,9 @@ static void document_lock_holder__when_ours_or_foreign__then_values_or_null(void
 
 static void document_lock_grant__when_protected_or_not__then_fence_or_null(void **state) {
     const int64_t fence = INT64_C(4294967297);
-    struct lock_grant_view view = {.name = "n", .token = "t", .owner = "o", .kind = "lock", .fence = &fence};
+    const char *const names[] = {"n", "m"};
+    struct lock_grant_view view = {.names = names, .count = 1, .token = "t", .owner = "o", .kind = "lock"};
+    view.fences = &fence;
     view.ttl_ms = 30000;
     view.safe_for_ms = 29000;
     view.waited_ms = 3;
@@ -30,7 +32,7 @@ static void document_lock_grant__when_protected_or_not__then_fence_or_null(void 
                         "{\"name\":\"n\",\"status\":\"held\",\"token\":\"t\",\"owner\":\"o\",\"kind\":\"lock\","
                         "\"mode\":\"exclusive\",\"fence\":4294967297,\"ttlMs\":30000,\"safeForMs\":29000,"
                         "\"safety\":\"redis\",\"degraded\":false,\"waitedMs\":3}");
-    view.fence = NULL;
+    view.fences = NULL;
     view.safety = LOCK_SAFETY_NONE;
     text_clear(&out);
     document_lock_grant(&out, &view);
@@ -38,6 +40,17 @@ static void document_lock_grant__when_protected_or_not__then_fence_or_null(void 
                         "{\"name\":\"n\",\"status\":\"held\",\"token\":\"t\",\"owner\":\"o\",\"kind\":\"lock\","
                         "\"mode\":\"exclusive\",\"fence\":null,\"ttlMs\":30000,\"safeForMs\":29000,"
                         "\"safety\":\"none\",\"degraded\":true,\"waitedMs\":3}");
+    view.is_set = true;
+    view.count = 2;
+    view.fences = (const int64_t[]){8, 9};
+    view.safety = LOCK_SAFETY_REDIS;
+    text_clear(&out);
+    document_lock_grant(&out, &view);
+    assert_string_equal(text_str(&out),
+                        "{\"status\":\"held\",\"token\":\"t\",\"owner\":\"o\",\"kind\":\"lock\","
+                        "\"mode\":\"exclusive\",\"locks\":[{\"name\":\"n\",\"fence\":8},"
+                        "{\"name\":\"m\",\"fence\":9}],\"ttlMs\":30000,\"safeForMs\":29000,"
+                        "\"safety\":\"redis\",\"degraded\":false,\"waitedMs\":3}");
 }
 
 static void document_lock_status__when_held_free_or_unknown__then_so(void **state) {
@@ -55,11 +68,11 @@ static void document_lock_status__when_held_free_or_unknown__then_so(void **stat
 
 static void members__when_refused_or_lost__then_extras(void **state) {
     AUTO_TEXT out = text_new(0);
-    members_lock_held(&out, &ours, 3, 5);
+    members_lock_held(&out, &(struct lock_held_view){.holder = &ours, .waiters = 3, .retry_after_ms = 5});
     assert_string_equal(text_str(&out), "\"holder\":" OURS ",\"waiters\":3,\"retryAfterMs\":5");
     text_clear(&out);
-    members_lock_held(&out, NULL, 1, 1000);
-    assert_string_equal(text_str(&out), "\"holder\":null,\"waiters\":1,\"retryAfterMs\":1000");
+    members_lock_held(&out, &(struct lock_held_view){.name = "n", .waiters = 1, .retry_after_ms = 1000});
+    assert_string_equal(text_str(&out), "\"name\":\"n\",\"holder\":null,\"waiters\":1,\"retryAfterMs\":1000");
     text_clear(&out);
     members_lease_lost(&out, "expired", 1000);
     assert_string_equal(text_str(&out), "\"reason\":\"expired\",\"heldByOtherSince\":\"1970-01-01T00:00:01.000Z\"");
@@ -75,6 +88,10 @@ static void small_documents__then_as_in_the_api(void **state) {
     AUTO_TEXT out = text_new(0);
     document_lock_queued(&out, "t", 4, 10000);
     assert_string_equal(text_str(&out), "{\"status\":\"queued\",\"token\":\"t\",\"position\":4,\"retryWithinMs\":10000}");
+    text_clear(&out);
+    document_lock_renewed(&out, "n", 5);
+    document_lock_lost(&out, "n", "expired");
+    assert_string_equal(text_str(&out), "{\"name\":\"n\",\"fence\":5}{\"name\":\"n\",\"reason\":\"expired\"}");
     text_clear(&out);
     document_fence(&out, 9);
     assert_string_equal(text_str(&out), "{\"highest\":9}");

@@ -23,6 +23,9 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
         {SCRIPT_LOCK_RELEASE, "NUMSUB"},
         {SCRIPT_LOCK_STATUS, "'free'"},
         {SCRIPT_LOCK_FENCE, "run_id"},
+        {SCRIPT_LOCK_NAMES, "ZRANGEBYLEX"},
+        {SCRIPT_LOCK_LIST, "'sweep'"},
+        {SCRIPT_LOCK_FORCE, "'forced'"},
     };
     assert_int_equal(sizeof cases / sizeof cases[0], SCRIPT_COUNT);
     for (size_t i = 0; i < SCRIPT_COUNT; i++) {

@@ -9,6 +9,7 @@
 --   "repeated"  least ms left, fences: all held by this token already. Another grant id confirms the grant
 --   "free"      look: not held by this token, not held by another
 --   "epoch"     the marker that stands
+--   "many"      the token holds so many names that it gets no more
 --   "granted"   least ms left, fences
 local holder, ttl, not_after, marker, grant_id = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local terms = {holder = holder, ttl = ttl, grant = grant_id, owner = ARGV[6], metadata = ARGV[7], kind = ARGV[8]}
@@ -49,6 +50,9 @@ if missing > 0 then
     local stands, standing = marker_stands(marker)
     if not stands then
         return {now, 'epoch', standing}
+    end
+    if redis.call('ZCARD', names_of(holder)) + missing > TOKEN_NAMES_MAX then
+        return {now, 'many'}
     end
     reply[2] = 'granted'
 end

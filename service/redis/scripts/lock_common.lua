@@ -9,6 +9,7 @@ local FENCE_SPARE = 64 -- an epoch ends this much early, so that one call's fenc
 local FENCE = 'lockstock:fence'
 local NAMES = 'lockstock:names'
 local UNLOCKED = '0'
+local TOKEN_NAMES_MAX = 10000 -- held by one token
 
 local function record_of(name)
     return 'lockstock:lock:' .. name

@@ -1,0 +1,29 @@
+-- Takes a lock from whoever holds it, and draws a fence above all it was ever given.
+-- KEYS  name   ARGV  1 fence marker believed in
+-- Reply {now, "kind", what is there} | {now, "epoch", marker that stands} | {now, "free", fence}
+--    or {now, "forced", fence, then as holder_of}
+local now, name = clock(), KEYS[1]
+local found = look_at(name)
+if found ~= 'none' and found ~= 'lock' then
+    return {now, 'kind', found}
+end
+local stands, standing = marker_stands(ARGV[1])
+if not stands then
+    return {now, 'epoch', standing}
+end
+local reply = {now, 'free', whole(next_fence(ARGV[1]))}
+local record = record_of(name)
+if found == 'lock' then
+    reply = {now, 'forced', reply[3], holder_of(name, now)}
+    redis.call('DEL', name)
+    redis.call('ZREM', NAMES, name)
+    if redis.call('HEXISTS', record, 'holder') == 1 then
+        redis.call('HSET', record, 'forced', 1)
+    end
+    redis.call('PUBLISH', channel_of(name), UNLOCKED)
+end
+if redis.call('EXISTS', record) == 1 then
+    redis.call('HSET', record, 'fence', reply[3])
+    redis.call('PEXPIRE', record, KIND_KEPT)
+end
+return reply
