@@ -11,7 +11,7 @@
 #define MARGIN_DIVISOR 100
 
 const char *lock_kind_name(enum lock_kind kind) {
-    static const char *const names[LOCK_KIND_COUNT] = {"lock"};
+    static const char *const names[LOCK_KIND_ALL] = {[LOCK_KIND_LOCK] = "lock", [LOCK_KIND_SEMAPHORE] = "semaphore"};
     return names[kind];
 }
 

@@ -17,9 +17,16 @@
 #define LOCK_OWNER_MAX 128     /* bytes */
 #define LOCK_METADATA_MAX 2048 /* bytes of its JSON text */
 #define LOCK_SET_MAX 64        /* names of one PUT /v1/locks */
+#define SEMAPHORE_PERMITS_MAX 1000 /* of one grant; the scripts hold the same bounds */
+#define SEMAPHORE_LIMIT_MAX 10000
 
 /* The words of a request and of the kind registry in Redis. */
-enum lock_kind { LOCK_KIND_LOCK, LOCK_KIND_COUNT };
+enum lock_kind {
+    LOCK_KIND_LOCK,
+    LOCK_KIND_COUNT, /* words of PUT /v1/locks; behind them what has a path of its own */
+    LOCK_KIND_SEMAPHORE = LOCK_KIND_COUNT,
+    LOCK_KIND_ALL
+};
 const char *lock_kind_name(enum lock_kind kind);
 
 /* What protects a grant. */

@@ -48,6 +48,8 @@ static void renew_terms(struct place *place, const struct ask_terms *terms) {
     place->ttl_ms = terms->ttl_ms;
     place->token_made = terms->token_made;
     place->kind = terms->kind;
+    place->permits = terms->permits;
+    place->limit = terms->limit;
     (void)text_format(place->owner, sizeof place->owner, "%s", terms->owner);
     free(place->metadata);
     place->metadata = mem_copy(terms->metadata, strlen(terms->metadata));

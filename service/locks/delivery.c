@@ -39,6 +39,7 @@ struct grant_ref *grant_ref_new(struct locks *locks, const char *holder, char *c
 struct grant_ref *grant_ref_of(struct locks *locks, const struct place *place) {
     struct grant_ref *ref = grant_ref_new(locks, place->holder, place->names, place->count);
     (void)text_format(ref->grant, sizeof ref->grant, "%s", place->grant);
+    ref->kind = place->kind;
     return ref;
 }
 
@@ -50,7 +51,7 @@ struct grant_ref *grant_ref_free(struct grant_ref *ref) {
 }
 
 static void send_release(struct grant_ref *ref, redis_fn fn) {
-    AUTO_CALL call = call_new(SCRIPT_LOCK_RELEASE);
+    AUTO_CALL call = call_new(kind_ways(ref->kind)->release);
     for (size_t i = 0; i < ref->count; i++) call_add_key(&call, ref->names[i]);
     call_add_str(&call, ref->holder);
     call_add_fence(&call, ref->fence);

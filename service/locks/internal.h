@@ -42,6 +42,7 @@ struct grant_ref {
     struct locks *locks;
     char holder[LOCK_HOLDER_SIZE];
     char grant[LOCK_GRANT_SIZE]; /* "" = whichever */
+    enum lock_kind kind;
     int64_t fence;               /* 0 = whichever */
     int64_t due_ms;              /* of a doubt */
     size_t count;
@@ -61,8 +62,19 @@ void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, 
 struct grant {
     const int64_t *fences; /* one per name of the place */
     int64_t left_ms, sent_ms;
+    int64_t permits; /* semaphore */
     bool is_new;
 };
+
+/* kinds.c: what differs from kind to kind. */
+struct kind_ways {
+    enum redis_script acquire, renew, release;
+    const char *channel; /* of releases: this, then the name in braces */
+    bool shared;         /* when one has got its share, the next may have one too */
+};
+const struct kind_ways *kind_ways(enum lock_kind kind);
+/* What the kind's acquire script takes behind the terms and the mode. */
+void kind_add_args(struct call *call, const struct place *place);
 
 /* turn.c: heads of queues, from asking to granting. */
 /* Lets the head ask, now or when it may; ends a queue that nobody needs. The queue may be gone when this returns. */

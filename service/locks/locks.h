@@ -80,6 +80,8 @@ struct lock_answer {
     int64_t other_since_ms;              /* LEASE_LOST: Unix ms; 0 = nobody we know of */
     const char *kind;                    /* LOCK_KIND; DONE of a renewal */
     const char *owner;                   /* DONE of a renewal */
+    int64_t permits;                     /* GRANTED, REPEATED, DONE of a semaphore's renewal; else 0 */
+    int64_t limit;                       /* LOCK_KIND: the semaphore has this limit; else 0 */
     const char *detail;                  /* may be NULL */
     int retry_after_s;                   /* -1 = the error's default */
 };
@@ -99,6 +101,7 @@ struct ask_terms {
     enum lock_when_down when_down;
     char owner[LOCK_OWNER_MAX + 1];
     const char *metadata;        /* JSON text, "" = none; copied */
+    int64_t permits, limit;      /* semaphore: how many of how many; one name */
     bool (*is_here)(void *arg);  /* the client has not hung up */
     lock_done_fn done;
     void *arg;
@@ -112,6 +115,7 @@ void locks_delivered(struct locks *locks, struct delivery *delivery, bool whole)
 
 /* -- what a token does with a name it holds. fence 0 = whichever. */
 struct lock_ref {
+    enum lock_kind kind; /* lock: of any kind but the semaphore */
     const char *name;
     const char *holder;
     int64_t fence;
@@ -160,6 +164,26 @@ struct lock_status {
 };
 typedef void (*lock_status_fn)(void *arg, const struct lock_status *status);
 void locks_status(struct locks *locks, const char *name, lock_status_fn fn, void *arg);
+
+/* -- semaphores: taken by locks_acquire, renewed and released as locks are, with kind semaphore. */
+#define SEMAPHORE_HOLDERS_MAX 500 /* told of by one status */
+struct semaphore_holder {
+    struct lock_holder lock; /* ours false: what others, Java services, hold together */
+    int64_t permits;
+};
+struct semaphore_status {
+    const char *name;
+    const char *kind;                       /* "" = not in use for a day */
+    bool exists;                            /* limit, available and holders are known */
+    int64_t limit, available;               /* available: below 0 after the limit was lowered */
+    int64_t fence;                          /* of the last grant; 0 = none known */
+    const struct semaphore_holder *holders; /* first come first; others' last */
+    size_t holder_count, waiters;
+};
+typedef void (*semaphore_status_fn)(void *arg, const struct semaphore_status *status);
+void semaphores_status(struct locks *locks, const char *name, semaphore_status_fn fn, void *arg);
+/* Changes how many permits there are. done: DONE, NOT_FOUND when there is no semaphore, LOCK_KIND, LOCK_STORE_DOWN. */
+void semaphores_limit(struct locks *locks, const char *name, int64_t limit, lock_done_fn done, void *arg);
 
 /* Held names under a prefix, ascending, from after `after` ("" = the first); looks at `limit` of them at most. each is
    called per name that is held now; done once: next is where to go on, "" at the end, NULL: the store is away. */

@@ -88,6 +88,7 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
     struct lock_answer answer = answer_new(ERROR_NONE);
     answer.outcome = grant->is_new ? LOCK_GRANTED : LOCK_REPEATED;
     answer.safety = LOCK_SAFETY_REDIS;
+    answer.permits = grant->permits;
     answer.fences = ordered;
     answer.ttl_ms = grant->left_ms;
     answer.safe_for_ms = lock_safe_for_ms(grant->left_ms, clock_mono_ms() - grant->sent_ms);

@@ -43,6 +43,7 @@ struct place {
     bool token_made;
     int64_t ttl_ms;
     enum lock_kind kind;
+    int64_t permits, limit; /* semaphore */
     char owner[LOCK_OWNER_MAX + 1];
     char *metadata; /* never NULL */
     int64_t ticket_until_ms; /* after a 202: kept until then without an ask; 0 = no ticket */
@@ -65,6 +66,7 @@ struct queue {
     int64_t not_before_ms; /* the next acquire is not sent earlier: others have their turn */
     struct loop_timer *timer; /* the next look without a message */
     struct redis_subscription *subscription;
+    enum lock_kind heard; /* the subscription is to the channel of this kind */
     struct lock_holder holder; /* as last seen; held_for_ms and expires_in_ms at seen_ms */
     int64_t seen_ms;
     char name[];

@@ -56,6 +56,7 @@ static struct errand *errand_new(struct locks *locks, const struct lock_ref *ref
     *errand = (struct errand){.locks = locks, .done = done, .arg = arg, .sent_ms = clock_mono_ms()};
     errand->left = grant_ref_new(locks, ref->holder, &name, 1);
     errand->left->fence = ref->fence;
+    errand->left->kind = ref->kind;
     return errand;
 }
 
@@ -75,6 +76,7 @@ static void on_renewed(void *arg, const struct redis_value *value, bool sent) {
     answer.fences = &fence;
     answer.owner = redis_str(redis_at(result, 2), NULL);
     answer.kind = redis_str(redis_at(result, 3), NULL);
+    answer.permits = redis_int(redis_at(result, 4));
     answer.ttl_ms = errand->ttl_ms;
     answer.safe_for_ms = lock_safe_for_ms(errand->ttl_ms, clock_mono_ms() - errand->sent_ms);
     if (!says(result, "held")) lock_answer_lost(&answer, result);
@@ -84,7 +86,7 @@ static void on_renewed(void *arg, const struct redis_value *value, bool sent) {
 void locks_renew(struct locks *locks, const struct lock_ref *ref, int64_t ttl_ms, lock_done_fn done, void *arg) {
     struct errand *errand = errand_new(locks, ref, done, arg);
     errand->ttl_ms = ttl_ms;
-    AUTO_CALL call = call_new(SCRIPT_LOCK_RENEW);
+    AUTO_CALL call = call_new(kind_ways(ref->kind)->renew);
     call_add_key(&call, ref->name);
     call_add_str(&call, ref->holder);
     call_add_i64(&call, ttl_ms);
@@ -167,7 +169,7 @@ void locks_release(struct locks *locks, const struct lock_ref *ref, lock_done_fn
     struct errand *errand = errand_new(locks, ref, done, arg);
     struct queue *queue = queue_find(locks->queues, ref->name);
     errand->own = queue != NULL && queue->subscription != NULL && redis_subscription_is_live(queue->subscription);
-    AUTO_CALL call = call_new(SCRIPT_LOCK_RELEASE);
+    AUTO_CALL call = call_new(kind_ways(ref->kind)->release);
     call_add_key(&call, ref->name);
     call_add_str(&call, ref->holder);
     call_add_fence(&call, ref->fence);

@@ -61,8 +61,12 @@ static void on_time(void *arg) {
 
 static void listen_for_release(struct locks *locks, struct queue *queue) {
     char channel[CHANNEL_SIZE];
-    if (queue->subscription != NULL) return;
-    (void)text_format(channel, sizeof channel, "redisson_lock__channel:{%s}", queue->name);
+    const struct place *head = queue_first(queue, place_is_ready);
+    enum lock_kind kind = head != NULL ? head->kind : queue->heard;
+    if (queue->subscription != NULL && queue->heard == kind) return;
+    queue->subscription = redis_unsubscribe(queue->subscription);
+    queue->heard = kind;
+    (void)text_format(channel, sizeof channel, "%s{%s}", kind_ways(kind)->channel, queue->name);
     queue->subscription = redis_subscribe(locks->redis, channel, on_message, on_listening, queue);
 }
 
@@ -131,10 +135,11 @@ void call_add_terms(struct call *call, struct locks *locks, struct place *place)
 static void send(struct locks *locks, struct place *place, const char *mode, redis_fn fn) {
     struct asking *asking = mem_new(sizeof *asking);
     *asking = (struct asking){.locks = locks, .place = place, .sent_ms = clock_mono_ms()};
-    AUTO_CALL call = call_new(SCRIPT_LOCK_ACQUIRE);
+    AUTO_CALL call = call_new(kind_ways(place->kind)->acquire);
     for (size_t i = 0; i < place->count; i++) call_add_key(&call, place->names[i]);
     call_add_terms(&call, locks, place);
     call_add_str(&call, mode);
+    kind_add_args(&call, place);
     place->calls++;
     locks->calls++;
     call_send(&call, locks->redis, fn, asking);
@@ -144,6 +149,7 @@ static void send(struct locks *locks, struct place *place, const char *mode, red
 enum verdict {
     HEAD_WAITS, /* it stands where it stood, or in another queue */
     HEAD_TOOK,  /* it holds, and has left */
+    HEAD_SHARES, /* it holds, has left, and the next may hold beside it */
     HEAD_LEFT   /* it was refused */
 };
 
@@ -153,7 +159,7 @@ static void go_on(struct locks *locks, struct queue *queue, enum verdict verdict
     queue->pinned = false;
     if (queue->asking != NULL) return; /* the next has asked already */
     queue->stirred = false;
-    if (stirred || verdict == HEAD_LEFT)
+    if (stirred || verdict == HEAD_LEFT || verdict == HEAD_SHARES)
         turn(locks, queue);
     else if (verdict == HEAD_TOOK && queue->count > 0)
         turn_wait(locks, queue, left_ms);
@@ -164,13 +170,16 @@ static void go_on(struct locks *locks, struct queue *queue, enum verdict verdict
 /* Fences of a reply from index 3 on. */
 static struct grant read_grant(const struct place *place, const struct redis_value *value, int64_t *fences) {
     for (size_t i = 0; i < place->count; i++) fences[i] = redis_int(redis_at(value, 3 + i));
-    return (struct grant){.fences = fences, .left_ms = redis_int(redis_at(value, 2))};
+    return (struct grant){.fences = fences,
+                          .left_ms = redis_int(redis_at(value, 2)),
+                          .permits = redis_int(redis_at(value, 3 + place->count))};
 }
 
 static void refuse_kind(struct locks *locks, struct place *place, const struct redis_value *value) {
     struct lock_answer answer = answer_new(ERROR_LOCK_KIND);
     size_t index = (size_t)redis_int(redis_at(value, 2));
     answer.kind = redis_str(redis_at(value, 3), NULL);
+    answer.limit = redis_int(redis_at(value, 4));
     answer.name = index >= 1 && index <= place->count ? place->names[index - 1] : place->names[0];
     place->ticket_until_ms = 0;
     place_refuse(locks, place, &answer);
@@ -207,12 +216,13 @@ static bool is_answer(const struct redis_value *value, const char *event) {
 void turn_granted(struct locks *locks, struct place *place, const struct grant *grant, bool handed) {
     struct queue *queue = place->queue;
     int64_t left_ms = grant->left_ms;
+    enum verdict verdict = kind_ways(place->kind)->shared ? HEAD_SHARES : HEAD_TOOK;
     queue->asking = NULL;
     queue->pinned = true;
     queue->handoffs = handed ? queue->handoffs + 1 : 0;
     note_own(queue, place, grant);
     place_granted(locks, place, grant);
-    go_on(locks, queue, HEAD_TOOK, left_ms);
+    go_on(locks, queue, verdict, left_ms);
 }
 
 void turn_not_handed(struct locks *locks, struct place *place, bool is_free, bool yield) {

@@ -13,6 +13,11 @@ static const char *const texts[SCRIPT_COUNT] = {
     [SCRIPT_LOCK_NAMES] = script_lock_names,
     [SCRIPT_LOCK_LIST] = script_lock_list,
     [SCRIPT_LOCK_FORCE] = script_lock_force,
+    [SCRIPT_SEMAPHORE_ACQUIRE] = script_semaphore_acquire,
+    [SCRIPT_SEMAPHORE_RENEW] = script_semaphore_renew,
+    [SCRIPT_SEMAPHORE_RELEASE] = script_semaphore_release,
+    [SCRIPT_SEMAPHORE_LIMIT] = script_semaphore_limit,
+    [SCRIPT_SEMAPHORE_STATUS] = script_semaphore_status,
 };
 
 const char *script_text(enum redis_script script) { return texts[script]; }

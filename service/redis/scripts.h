@@ -14,6 +14,11 @@ extern const char script_lock_fence[];
 extern const char script_lock_names[];
 extern const char script_lock_list[];
 extern const char script_lock_force[];
+extern const char script_semaphore_acquire[];
+extern const char script_semaphore_renew[];
+extern const char script_semaphore_release[];
+extern const char script_semaphore_limit[];
+extern const char script_semaphore_status[];
 
 /* NUL-terminated source of a script; static storage. Any thread. */
 const char *script_text(enum redis_script script);

@@ -26,6 +26,11 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
         {SCRIPT_LOCK_NAMES, "ZRANGEBYLEX"},
         {SCRIPT_LOCK_LIST, "'sweep'"},
         {SCRIPT_LOCK_FORCE, "'forced'"},
+        {SCRIPT_SEMAPHORE_ACQUIRE, "take_back(name, now)"},
+        {SCRIPT_SEMAPHORE_RENEW, "'XX'"},
+        {SCRIPT_SEMAPHORE_RELEASE, "redisson_sc:"},
+        {SCRIPT_SEMAPHORE_LIMIT, "INCRBY"},
+        {SCRIPT_SEMAPHORE_STATUS, "ZCOUNT"},
     };
     assert_int_equal(sizeof cases / sizeof cases[0], SCRIPT_COUNT);
     for (size_t i = 0; i < SCRIPT_COUNT; i++) {

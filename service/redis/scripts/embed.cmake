@@ -1,14 +1,17 @@
-# cmake -DOUT=scripts_text.c -DSOURCES=a.lua,b.lua -DCOMMON=lock_common.lua -P embed.cmake
+# cmake -DOUT=scripts_text.c -DSOURCES=a.lua,b.lua -DCOMMON=lock_common.lua -DSEMAPHORE=semaphore_common.lua -P embed.cmake
 # Writes one C file with `const char script_<name>[]`, the bytes of each source and a NUL. Sources named lock_… have
-# COMMON before them.
+# COMMON before them, those named semaphore_… COMMON and SEMAPHORE.
 string(REPLACE "," ";" sources "${SOURCES}")
 set(text "// Made from the sources of redis/scripts/.\n#include \"redis/scripts.h\"\n")
 file(READ ${COMMON} common HEX)
+file(READ ${SEMAPHORE} semaphore HEX)
 foreach(source ${sources})
   get_filename_component(name ${source} NAME_WE)
   file(READ ${source} bytes HEX)
   if(name MATCHES "^lock_")
     set(bytes "${common}${bytes}")
+  elseif(name MATCHES "^semaphore_")
+    set(bytes "${common}${semaphore}${bytes}")
   endif()
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
   string(APPEND text "\nconst char script_${name}[] = {${bytes}0};\n")

@@ -1,12 +1,12 @@
 -- Takes permits of a semaphore, all of them or none. The same token that has some already is given its grant again.
 -- KEYS  name
--- ARGV  1..9 as lock_acquire   10 permits   11 how many the semaphore has
+-- ARGV  1..10 as lock_acquire   11 permits   12 how many the semaphore has
 -- Reply as lock_acquire, for one name; with
 --   "kind"      1, what the name is used as, and when it is a semaphore with another limit: that limit
 --   "held"      1, ms until the first permit ends or -1, and nothing of its holder
 --   "repeated", "granted"   ms left, fence, permits
 local name, holder, ttl, not_after = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local marker, grant_id, count, limit = ARGV[4], ARGV[5], tonumber(ARGV[10]), tonumber(ARGV[11])
+local marker, grant_id, count, limit = ARGV[4], ARGV[5], tonumber(ARGV[11]), tonumber(ARGV[12])
 if not lease_is_good(ttl) or not not_after then
     return redis.error_reply('ERR lease or last moment out of range')
 end
@@ -42,7 +42,7 @@ if free < count then
     local ends = tonumber(first[2] or NEVER)
     return {now, 'held', 1, ends < NEVER and ends - now or -1, '', '', '', ''}
 end
-if ARGV[9] == 'look' then
+if ARGV[10] == 'look' then
     return {now, 'free'}
 end
 local stands, standing = marker_stands(marker)
@@ -50,7 +50,7 @@ if not stands then
     return {now, 'epoch', standing}
 end
 
-local fence = whole(next_fence(marker))
+local fence = next_fence(name, marker, '')
 local record = record_of(name)
 if found == 'none' then
     redis.call('SET', name, free, 'PX', ttl + KIND_KEPT)
