@@ -22,19 +22,15 @@ struct lock_values {
 };
 
 #define TTL_FIELD(struct_, member_)                                                                                    \
-    {.name = "ttlMs",                                                                                                  \
-     .kind = FIELD_INTEGER,                                                                                            \
-     .offset = offsetof(struct_, member_),                                                                             \
-     .min = LOCK_TTL_MS_MIN,                                                                                           \
-     .max = LOCK_TTL_MS_MAX,                                                                                           \
-     .optional = true}
+    {                                                                                                                  \
+        .name = "ttlMs", .kind = FIELD_INTEGER, .offset = offsetof(struct_, member_), .min = LOCK_TTL_MS_MIN,          \
+        .max = LOCK_TTL_MS_MAX, .optional = true                                                                       \
+    }
 #define WORD_FIELD(name_, member_, word_, count_)                                                                      \
-    {.name = (name_),                                                                                                  \
-     .kind = FIELD_WORD,                                                                                               \
-     .offset = offsetof(struct lock_values, member_),                                                                  \
-     .word = (word_),                                                                                                  \
-     .max = (count_),                                                                                                  \
-     .optional = true}
+    {                                                                                                                  \
+        .name = (name_), .kind = FIELD_WORD, .offset = offsetof(struct lock_values, member_), .word = (word_),         \
+        .max = (count_), .optional = true                                                                              \
+    }
 
 /* names stands first, so that the body of one lock is the table behind it. */
 static const struct field lock_list[] = {
@@ -154,11 +150,8 @@ RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, 
     return OK;
 }
 
-static const struct field renewal_list[] = {{.name = "ttlMs",
-                                             .kind = FIELD_INTEGER,
-                                             .min = LOCK_TTL_MS_MIN,
-                                             .max = LOCK_TTL_MS_MAX,
-                                             .optional = true}};
+static const struct field renewal_list[] = {
+    {.name = "ttlMs", .kind = FIELD_INTEGER, .min = LOCK_TTL_MS_MIN, .max = LOCK_TTL_MS_MAX, .optional = true}};
 static const struct fields renewal_fields = {renewal_list, 1};
 
 RESULT body_lock_renewal(const char *body, size_t len, struct field_errors *errors, int64_t *ret_ttl_ms) {

@@ -14,9 +14,9 @@
 #define LOCK_WAIT_MS_MAX 600000
 #define LOCK_TOKEN_MIN 16 /* characters */
 #define LOCK_TOKEN_MAX 64
-#define LOCK_OWNER_MAX 128     /* bytes */
-#define LOCK_METADATA_MAX 2048 /* bytes of its JSON text */
-#define LOCK_SET_MAX 64        /* names of one PUT /v1/locks */
+#define LOCK_OWNER_MAX 128         /* bytes */
+#define LOCK_METADATA_MAX 2048     /* bytes of its JSON text */
+#define LOCK_SET_MAX 64            /* names of one PUT /v1/locks */
 #define SEMAPHORE_PERMITS_MAX 1000 /* of one grant; the scripts hold the same bounds */
 #define SEMAPHORE_LIMIT_MAX 10000
 

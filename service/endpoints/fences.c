@@ -1,8 +1,8 @@
 /* /v1/fences/{name}: the highest fence a resource has seen, for resources that cannot compare by themselves. */
+#include "store/fences.h"
 #include "codec/bodies_lock.h"
 #include "endpoints/lock_reply.h"
 #include "endpoints/routes.h"
-#include "store/fences.h"
 
 static struct result raise_mark(struct read *read, struct db *db) {
     int64_t highest;

@@ -1,6 +1,5 @@
 #include "endpoints/lock_reply.h"
 
-
 #include <string.h>
 
 #define RETRY_WHEN_FULL_S 1

@@ -123,8 +123,7 @@ void handler_on_completed(void *cls, struct MHD_Connection *connection, void **r
     *request_slot = NULL;
     if (request->stage == STAGE_PARKED) request_gone(request);
     if (request->on_sent != NULL)
-        request->on_sent(request->sent_arg,
-                         request->stage == STAGE_SENT && why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+        request->on_sent(request->sent_arg, request->stage == STAGE_SENT && why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     if (request->stage == STAGE_SENT) {
         int64_t micros = clock_mono_us() - request->received_us;
         metric_request(request->match.label, request->reply.status, micros);

@@ -320,7 +320,8 @@ void request_peer(const struct request *request, char out[REQUEST_PEER_SIZE]) {
         MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     out[0] = '\0';
     if (info == NULL || info->client_addr == NULL) return;
-    socklen_t size = info->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    socklen_t size =
+        info->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
     if (getnameinfo(info->client_addr, size, out, REQUEST_PEER_SIZE, NULL, 0, NI_NUMERICHOST) != 0) out[0] = '\0';
 }
 

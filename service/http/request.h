@@ -46,9 +46,9 @@ struct reply {
     const char *content_type; /* NULL = application/json */
     char location[REPLY_LOCATION_SIZE], etag[40], allow[64];
     char lock_token[65]; /* Lock-Token; "" = none */
-    int retry_after_s; /* -1 = no header */
-    bool replayed;     /* Idempotency-Replayed: true */
-    bool degraded;     /* Lockstock-Degraded: redis */
+    int retry_after_s;   /* -1 = no header */
+    bool replayed;       /* Idempotency-Replayed: true */
+    bool degraded;       /* Lockstock-Degraded: redis */
 };
 /* Zeroed, status set, no Retry-After. */
 struct reply reply_new(int status);

@@ -59,7 +59,8 @@ static void renew_terms(struct place *place, const struct ask_terms *terms) {
 static void count_waiter(struct locks *locks, struct place *place) {
     if (place->counted) return;
     place->counted = true;
-    metric_set(METRIC_LEASE_WAITING, 0, (int64_t)++locks->waiters);
+    locks->waiters++;
+    metric_add(METRIC_LEASE_WAITING, 0, 1);
 }
 
 static bool may_wait(const struct locks *locks, const struct place *place) {

@@ -1,8 +1,8 @@
 /* Grants that may have reached nobody.
 
-   A delivery watches the replies of one grant: when none of them was written whole, the grant is given back: at once when
-   the service made the token, after DOUBT_MS when the client chose it and may ask again. Giving back compares holder and
-   grant id and does nothing once the grant has been confirmed.
+   A delivery watches the replies of one grant: when none of them was written whole, the grant is given back: at once
+   when the service made the token, after DOUBT_MS when the client chose it and may ask again. Giving back compares
+   holder and grant id and does nothing once the grant has been confirmed.
 
    A leftover is what may stand in Redis because a call's answer never came; all are released before the breaker closes,
    so that no later call meets them. */
@@ -156,7 +156,8 @@ void locks_delivered(struct locks *locks, struct delivery *delivery, bool whole)
 }
 
 static void free_all(struct list *refs) {
-    for (struct list *node; (node = list_pop(refs)) != NULL;) grant_ref_free(CONTAINER_OF(node, struct grant_ref, node));
+    for (struct list *node; (node = list_pop(refs)) != NULL;)
+        grant_ref_free(CONTAINER_OF(node, struct grant_ref, node));
 }
 
 void delivery_free_all(struct locks *locks) {

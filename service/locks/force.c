@@ -1,4 +1,5 @@
-/* A lock taken from its holder by an operator. The fence it draws needs the epoch, so a force may have to wait for it. */
+/* A lock taken from its holder by an operator. The fence it draws needs the epoch, so a force may have to wait for it.
+ */
 #include "locks/internal.h"
 
 #include "base/log.h"
@@ -67,6 +68,7 @@ static void send(struct force *force) {
     AUTO_CALL call = call_new(SCRIPT_LOCK_FORCE);
     call_add_key(&call, force->name);
     call_add_str(&call, fence_marker(locks->fence) != NULL ? fence_marker(locks->fence) : "");
+    call_add_str(&call, locks->options.redisson_fenced);
     locks->calls++;
     call_send(&call, locks->redis, on_forced, force);
 }

@@ -5,14 +5,14 @@
 #include "locks/queue.h"
 #include "redis/call.h"
 
-#define NOT_AFTER_SLACK_MS 50  /* between our estimate of Redis' clock and its own */
-#define LATES_MAX 3            /* acquires in a row that came after their last moment; then the store counts as away */
-#define POLL_MS_MAX 1000       /* a head looks again this often even if no message comes: expiry and DEL announce nothing */
-#define HANDOFFS_MAX 8         /* local hand-overs in a row while others listen */
-#define YIELD_MS_MIN 2         /* then this long nothing is asked for here, */
-#define YIELD_MS_MAX 32        /* doubling while nobody takes the turn */
-#define DOUBT_MS 1000          /* an undelivered grant of a client's own token may be confirmed this long */
-#define RETRY_MS_MAX 1000      /* retryAfterMs of a refusal: no longer than our own look */
+#define NOT_AFTER_SLACK_MS 50 /* between our estimate of Redis' clock and its own */
+#define LATES_MAX 3           /* acquires in a row that came after their last moment; then the store counts as away */
+#define POLL_MS_MAX 1000  /* a head looks again this often even if no message comes: expiry and DEL announce nothing */
+#define HANDOFFS_MAX 8    /* local hand-overs in a row while others listen */
+#define YIELD_MS_MIN 2    /* then this long nothing is asked for here, */
+#define YIELD_MS_MAX 32   /* doubling while nobody takes the turn */
+#define DOUBT_MS 1000     /* an undelivered grant of a client's own token may be confirmed this long */
+#define RETRY_MS_MAX 1000 /* retryAfterMs of a refusal: no longer than our own look */
 
 struct locks {
     struct loop *loop;
@@ -23,11 +23,11 @@ struct locks {
     struct fence *fence;
     size_t waiters; /* places that count against waiters_max */
     bool draining;
-    size_t calls;           /* to Redis, on their way */
-    size_t deliveries;      /* replies on their way */
-    struct list leftovers;  /* what may be held in Redis with nobody to know of it */
-    size_t cleaning;        /* leftovers being released, before the breaker closes */
-    struct list doubts;     /* undelivered grants that may yet be confirmed, oldest first */
+    size_t calls;          /* to Redis, on their way */
+    size_t deliveries;     /* replies on their way */
+    struct list leftovers; /* what may be held in Redis with nobody to know of it */
+    size_t cleaning;       /* leftovers being released, before the breaker closes */
+    struct list doubts;    /* undelivered grants that may yet be confirmed, oldest first */
     struct loop_timer *doubt_timer;
     struct list forces; /* waiting for an epoch */
     size_t force_count;
@@ -43,8 +43,8 @@ struct grant_ref {
     char holder[LOCK_HOLDER_SIZE];
     char grant[LOCK_GRANT_SIZE]; /* "" = whichever */
     enum lock_kind kind;
-    int64_t fence;               /* 0 = whichever */
-    int64_t due_ms;              /* of a doubt */
+    int64_t fence;  /* 0 = whichever */
+    int64_t due_ms; /* of a doubt */
     size_t count;
     char *names[];
 };
@@ -83,16 +83,17 @@ void turn(struct locks *locks, struct queue *queue);
 void turn_wait(struct locks *locks, struct queue *queue, int64_t left_ms);
 /* Behind others: asks only whether the token holds the name already. */
 void turn_look(struct locks *locks, struct place *place);
-/* The place that was `asking` has it now (handed: by a local release). Place and queue may be gone when this returns. */
+/* The place that was `asking` has it now (handed: by a local release). Place and queue may be gone when this returns.
+ */
 void turn_granted(struct locks *locks, struct place *place, const struct grant *grant, bool handed);
 /* The release that was to hand the lock to it did not. yield: others have been told and have their turn first. */
 void turn_not_handed(struct locks *locks, struct place *place, bool is_free, bool yield);
 /* A queue without places and calls ends; so may be gone when this returns. */
 void queue_settle(struct locks *locks, struct queue *queue);
 bool place_is_ready(const struct place *place);
-/* The next holder's part of an acquire or a release: holder, lease, last moment, marker, grant id (minted here), owner,
- * metadata, kind. */
-void call_add_terms(struct call *call, struct locks *locks, struct place *place);
+/* The next holder's part of an acquire or a release: holder, lease, last moment, marker, grant id, owner, metadata,
+ * kind, prefixes that keep Redisson's own fences. */
+void call_add_terms(struct call *call, struct locks *locks, const struct place *place, const char *grant);
 
 /* place.c: asks of a place, their time and their answers. */
 /* A place that nobody needs ends; it may be gone when this returns, and its queue with it. */

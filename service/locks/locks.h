@@ -19,14 +19,15 @@
 
 struct locks;
 
-#define LOCK_HOLDER_SIZE 65 /* hex of SHA-256 and a NUL */
-#define LOCK_GRANT_SIZE 37  /* a UUID */
-#define LOCK_SLICE_MS 20000 /* one request waits no longer; then 202 */
+#define LOCK_HOLDER_SIZE 65  /* hex of SHA-256 and a NUL */
+#define LOCK_GRANT_SIZE 37   /* a UUID */
+#define LOCK_SLICE_MS 20000  /* one request waits no longer; then 202 */
 #define LOCK_TICKET_MS 10000 /* the place is kept this long after a 202 */
 
 struct locks_options {
     size_t waiters_max; /* places with more than a try in this process; above: LCK-004 */
     int64_t redis_timeout_ms;
+    const char *redisson_fenced; /* prefixes, comma-separated: names that keep Redisson's own fence counter too */
     bool open_when_down;         /* what onRedisDown is when a request does not say */
     void (*cleaned)(void *arg);  /* locks_clean_up is finished */
     void *arg;
@@ -72,18 +73,18 @@ struct lock_answer {
     int64_t ttl_ms, safe_for_ms, waited_ms;
     struct delivery *delivery; /* GRANTED and REPEATED; ends with locks_delivered. NULL: nothing to watch */
 
-    size_t position, waiters;            /* QUEUED; LOCK_HELD */
-    const char *name;                    /* LOCK_HELD, LEASE_LOST of a set: which one */
-    const struct lock_holder *holder;    /* LOCK_HELD */
-    int64_t retry_ms;                    /* LOCK_HELD */
-    const char *reason;                  /* LEASE_LOST: expired, released, forced, vanished, superseded, unknown */
-    int64_t other_since_ms;              /* LEASE_LOST: Unix ms; 0 = nobody we know of */
-    const char *kind;                    /* LOCK_KIND; DONE of a renewal */
-    const char *owner;                   /* DONE of a renewal */
-    int64_t permits;                     /* GRANTED, REPEATED, DONE of a semaphore's renewal; else 0 */
-    int64_t limit;                       /* LOCK_KIND: the semaphore has this limit; else 0 */
-    const char *detail;                  /* may be NULL */
-    int retry_after_s;                   /* -1 = the error's default */
+    size_t position, waiters;         /* QUEUED; LOCK_HELD */
+    const char *name;                 /* LOCK_HELD, LEASE_LOST of a set: which one */
+    const struct lock_holder *holder; /* LOCK_HELD */
+    int64_t retry_ms;                 /* LOCK_HELD */
+    const char *reason;               /* LEASE_LOST: expired, released, forced, vanished, superseded, unknown */
+    int64_t other_since_ms;           /* LEASE_LOST: Unix ms; 0 = nobody we know of */
+    const char *kind;                 /* LOCK_KIND; DONE of a renewal */
+    const char *owner;                /* DONE of a renewal */
+    int64_t permits;                  /* GRANTED, REPEATED, DONE of a semaphore's renewal; else 0 */
+    int64_t limit;                    /* LOCK_KIND: the semaphore has this limit; else 0 */
+    const char *detail;               /* may be NULL */
+    int retry_after_s;                /* -1 = the error's default */
 };
 typedef void (*lock_done_fn)(void *arg, const struct lock_answer *answer);
 
@@ -100,9 +101,9 @@ struct ask_terms {
     enum lock_kind kind;
     enum lock_when_down when_down;
     char owner[LOCK_OWNER_MAX + 1];
-    const char *metadata;        /* JSON text, "" = none; copied */
-    int64_t permits, limit;      /* semaphore: how many of how many; one name */
-    bool (*is_here)(void *arg);  /* the client has not hung up */
+    const char *metadata;       /* JSON text, "" = none; copied */
+    int64_t permits, limit;     /* semaphore: how many of how many; one name */
+    bool (*is_here)(void *arg); /* the client has not hung up */
     lock_done_fn done;
     void *arg;
 };
@@ -136,8 +137,8 @@ typedef void (*lock_each_fn)(void *arg, const struct lock_each *each);
 struct lock_session {
     const char *holder;
     lock_each_fn each; /* for every name */
-    lock_done_fn done; /* at the end: safe_for_ms counts from before the first call. What was done before a failure stays
-                          done */
+    lock_done_fn done; /* at the end: safe_for_ms counts from before the first call. What was done before a failure
+                          stays done */
     void *arg;
 };
 void locks_renew_all(struct locks *locks, const struct lock_session *session, int64_t ttl_ms);

@@ -27,9 +27,14 @@ void ask_answer(struct ask *ask, const struct lock_answer *answer) {
 
 /* -- life */
 
+static void stop_counting(struct locks *locks) {
+    locks->waiters--;
+    metric_add(METRIC_LEASE_WAITING, 0, -1);
+}
+
 static void forget(struct locks *locks, struct place *place) {
     struct queue *queue = place->queue;
-    if (place->counted) metric_set(METRIC_LEASE_WAITING, 0, (int64_t)--locks->waiters);
+    if (place->counted) stop_counting(locks);
     place_leave(locks->queues, place);
     place_free(place);
     queue_settle(locks, queue);
@@ -57,8 +62,8 @@ void place_refuse(struct locks *locks, struct place *place, const struct lock_an
 /* -- the store is away */
 
 void ask_down(struct locks *locks, struct ask *ask, const char *detail) {
-    bool open = ask->when_down == LOCK_DOWN_OPEN ||
-                (ask->when_down == LOCK_DOWN_DEFAULT && locks->options.open_when_down);
+    bool open =
+        ask->when_down == LOCK_DOWN_OPEN || (ask->when_down == LOCK_DOWN_DEFAULT && locks->options.open_when_down);
     struct lock_answer answer = answer_new(open ? ERROR_NONE : ERROR_LOCK_STORE_DOWN);
     answer.detail = detail;
     if (open) {
@@ -116,11 +121,13 @@ static void tell_held(struct place *place, struct ask *ask, int64_t now_ms) {
     struct lock_holder holder = queue->holder;
     int64_t age_ms = now_ms - queue->seen_ms;
     if (holder.held_for_ms >= 0) holder.held_for_ms += age_ms;
-    if (holder.expires_in_ms >= 0) holder.expires_in_ms = holder.expires_in_ms > age_ms ? holder.expires_in_ms - age_ms : 0;
+    if (holder.expires_in_ms >= 0)
+        holder.expires_in_ms = holder.expires_in_ms > age_ms ? holder.expires_in_ms - age_ms : 0;
     answer.holder = &holder;
     answer.name = queue->name;
     answer.waiters = queue->count - 1;
-    answer.retry_ms = holder.expires_in_ms >= 0 && holder.expires_in_ms < RETRY_MS_MAX ? holder.expires_in_ms : RETRY_MS_MAX;
+    answer.retry_ms =
+        holder.expires_in_ms >= 0 && holder.expires_in_ms < RETRY_MS_MAX ? holder.expires_in_ms : RETRY_MS_MAX;
     if (ask->refusal == ERROR_UNAVAILABLE) answer.retry_after_s = 0;
     ask_answer(ask, &answer);
 }

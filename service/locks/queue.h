@@ -1,5 +1,6 @@
-/* Who waits for what in this process: a queue per name, first come first served, of places; a place holds the asks (HTTP
-   requests) of one token for one name or one set of names. Pure bookkeeping: no I/O, no clock, no timers of its own.
+/* Who waits for what in this process: a queue per name, first come first served, of places; a place holds the asks
+   (HTTP requests) of one token for one name or one set of names. Pure bookkeeping: no I/O, no clock, no timers of its
+   own.
 
    Invariants
    1. A place stands in exactly one queue at a time: that of the name it waits for. A set moves from queue to queue, and
@@ -23,8 +24,8 @@ struct ask {
     bool (*is_here)(void *arg);
     lock_done_fn done;
     void *arg;
-    size_t count; /* names */
-    char **names; /* ascending by bytes, each owned with this block */
+    size_t count;    /* names */
+    char **names;    /* ascending by bytes, each owned with this block */
     unsigned *order; /* order[i]: where names[i] stood in the request */
 };
 
@@ -39,13 +40,13 @@ struct place {
     struct list asks;
     size_t ask_count;
     char holder[LOCK_HOLDER_SIZE];
-    char grant[LOCK_GRANT_SIZE];
+    char grant[LOCK_GRANT_SIZE]; /* of the last acquire or hand-over sent; new for each */
     bool token_made;
     int64_t ttl_ms;
     enum lock_kind kind;
     int64_t permits, limit; /* semaphore */
     char owner[LOCK_OWNER_MAX + 1];
-    char *metadata; /* never NULL */
+    char *metadata;          /* never NULL */
     int64_t ticket_until_ms; /* after a 202: kept until then without an ask; 0 = no ticket */
     unsigned calls;          /* on their way that refer to it */
     unsigned lates;          /* acquires that came after their last moment */
@@ -57,16 +58,16 @@ struct queue {
     struct list chain; /* hash chain of queues */
     struct list places;
     size_t count;
-    struct locks *locks; /* set by its owner, as all below */
+    struct locks *locks;  /* set by its owner, as all below */
     struct place *asking; /* its acquire, or a release that hands over to it, is on its way */
     bool stirred;         /* something happened meanwhile: ask again */
     bool pinned;          /* an answer is being taken: it stays, even empty */
     unsigned handoffs;    /* local hand-overs in a row */
     int32_t yield_ms;
-    int64_t not_before_ms; /* the next acquire is not sent earlier: others have their turn */
+    int64_t not_before_ms;    /* the next acquire is not sent earlier: others have their turn */
     struct loop_timer *timer; /* the next look without a message */
     struct redis_subscription *subscription;
-    enum lock_kind heard; /* the subscription is to the channel of this kind */
+    enum lock_kind heard;      /* the subscription is to the channel of this kind */
     struct lock_holder holder; /* as last seen; held_for_ms and expires_in_ms at seen_ms */
     int64_t seen_ms;
     char name[];

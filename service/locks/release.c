@@ -161,7 +161,8 @@ static void add_next(struct call *call, struct errand *errand, struct queue *que
     queue->asking = errand->next;
     errand->next->calls++;
     call_add_str(call, "next");
-    call_add_terms(call, errand->locks, errand->next);
+    text_uuid(errand->next->grant);
+    call_add_terms(call, errand->locks, errand->next, errand->next->grant);
     call_add_i64(call, queue->handoffs >= HANDOFFS_MAX);
 }
 

@@ -1,5 +1,5 @@
-/* Everything a token holds: its names are read in slices, and each slice is renewed or released before the next is read.
-   Names that come in meanwhile may be missed or not; the answer lists those that were done. */
+/* Everything a token holds: its names are read in slices, and each slice is renewed or released before the next is
+   read. Names that come in meanwhile may be missed or not; the answer lists those that were done. */
 #include "locks/internal.h"
 
 #include "base/clock.h"
@@ -66,7 +66,7 @@ static void send_slice(struct walk *walk) {
     for (size_t i = 0; i < walk->count; i++) call_add_key(&call, walk->names[i]);
     call_add_str(&call, walk->holder);
     if (walk->renews) call_add_i64(&call, walk->ttl_ms);
-    call_add_str(&call, ""); /* whichever fence */
+    call_add_str(&call, "");                    /* whichever fence */
     if (!walk->renews) call_add_str(&call, ""); /* whichever grant */
     if (!walk->renews) call_add_i64(&call, 0);
     walk->locks->calls++;

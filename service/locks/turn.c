@@ -120,24 +120,24 @@ static void note_own(struct queue *queue, const struct place *place, const struc
 
 /* -- asking */
 
-void call_add_terms(struct call *call, struct locks *locks, struct place *place) {
-    text_uuid(place->grant);
+void call_add_terms(struct call *call, struct locks *locks, const struct place *place, const char *grant) {
     call_add_str(call, place->holder);
     call_add_i64(call, place->ttl_ms);
     call_add_i64(call, not_after_ms(locks));
     call_add_str(call, fence_marker(locks->fence) != NULL ? fence_marker(locks->fence) : "");
-    call_add_str(call, place->grant);
+    call_add_str(call, grant);
     call_add_str(call, place->owner);
     call_add_str(call, place->metadata);
     call_add_str(call, lock_kind_name(place->kind));
+    call_add_str(call, locks->options.redisson_fenced);
 }
 
-static void send(struct locks *locks, struct place *place, const char *mode, redis_fn fn) {
+static void send(struct locks *locks, struct place *place, const char *grant, const char *mode, redis_fn fn) {
     struct asking *asking = mem_new(sizeof *asking);
     *asking = (struct asking){.locks = locks, .place = place, .sent_ms = clock_mono_ms()};
     AUTO_CALL call = call_new(kind_ways(place->kind)->acquire);
     for (size_t i = 0; i < place->count; i++) call_add_key(&call, place->names[i]);
-    call_add_terms(&call, locks, place);
+    call_add_terms(&call, locks, place, grant);
     call_add_str(&call, mode);
     kind_add_args(&call, place);
     place->calls++;
@@ -147,13 +147,14 @@ static void send(struct locks *locks, struct place *place, const char *mode, red
 
 /* What became of the place that asked. */
 enum verdict {
-    HEAD_WAITS, /* it stands where it stood, or in another queue */
-    HEAD_TOOK,  /* it holds, and has left */
+    HEAD_WAITS,  /* it stands where it stood, or in another queue */
+    HEAD_TOOK,   /* it holds, and has left */
     HEAD_SHARES, /* it holds, has left, and the next may hold beside it */
-    HEAD_LEFT   /* it was refused */
+    HEAD_LEFT    /* it was refused */
 };
 
-/* Between the answer and this the queue is pinned: it may have lost all its places. It may be gone when this returns. */
+/* Between the answer and this the queue is pinned: it may have lost all its places. It may be gone when this returns.
+ */
 static void go_on(struct locks *locks, struct queue *queue, enum verdict verdict, int64_t left_ms) {
     bool stirred = queue->stirred;
     queue->pinned = false;
@@ -321,15 +322,18 @@ static void on_looked(void *arg, const struct redis_value *value, bool sent) {
         place_granted(locks, place, &grant);
     } else if (answered && says(value, "kind")) {
         refuse_kind(locks, place, value);
-    } else {
-        if (answered && says(value, "held") && place->count == 1) queue_note_holder(queue, value, 3);
-        if (answered && says(value, "free")) queue_note_free(queue);
+    } else if (answered) {
+        if (says(value, "held") && place->count == 1) queue_note_holder(queue, value, 3);
+        if (says(value, "free")) queue_note_free(queue);
         place_due(locks, place);
+    } else {
+        place_down(locks, place, NULL);
     }
     go_on(locks, queue, HEAD_WAITS, 0);
 }
 
-void turn_look(struct locks *locks, struct place *place) { send(locks, place, "look", on_looked); }
+/* Its grant id is none that was ever given: what stands is confirmed by it, as by any repeat. */
+void turn_look(struct locks *locks, struct place *place) { send(locks, place, "", "look", on_looked); }
 
 /* -- a turn */
 
@@ -354,5 +358,6 @@ void turn(struct locks *locks, struct queue *queue) {
         return;
     }
     queue->asking = head;
-    send(locks, head, "take", on_acquired);
+    text_uuid(head->grant);
+    send(locks, head, head->grant, "take", on_acquired);
 }

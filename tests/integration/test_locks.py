@@ -331,6 +331,23 @@ class Fences(LockCase):
         self.assert_problem(self.http.post(path, {"fence": 58}), 412, "LCK-006", highest=59)
 
 
+class RedissonFences(LockCase):
+    ENV = {"LOCKSTOCK_REDISSON_FENCED": "java/,shared/"}
+
+    def test_fence__when_a_java_service_draws_too__then_they_go_up_together(self):
+        for name in ("java/a", "shared/b"):
+            counter = "redisson_lock_token:{" + name + "}"
+            first = self.held(name)
+            self.assertEqual(int(self.redis.call("GET", counter)), first["fence"])
+            self.let_go(first)
+            java = self.redis.call("INCRBY", counter, 1000)
+            second = self.held(name)
+            self.assertEqual(second["fence"], java + 1)
+            self.assertEqual(int(self.redis.call("GET", counter)), second["fence"])
+        self.held("javanese")
+        self.assertEqual(self.redis.call("EXISTS", "redisson_lock_token:{javanese}"), 0)
+
+
 class Away(LockCase):
 
     def tearDown(self):

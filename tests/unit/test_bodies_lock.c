@@ -86,6 +86,54 @@ static void body_lock__when_metadata_has_2048_bytes__then_taken_and_with_one_mor
     }
 }
 
+static void body_lock_set__when_names_are_right__then_taken_in_their_order(void **state) {
+    static const char text[] = "{\"names\":[\"b\",\"a\",\"\"],\"ttlMs\":200}";
+    struct field_errors errors = {0};
+    struct lock_set_body set;
+    assert_false(failed(body_lock_set(text, strlen(text), &errors, &set)));
+    assert_int_equal(set.count, 3);
+    assert_string_equal(set.names[0], "b");
+    assert_string_equal(set.names[1], "a");
+    assert_string_equal(set.names[2], "");
+    assert_int_equal(set.terms.ttl_ms, 200);
+    lock_set_body_done(&set);
+}
+
+static void body_lock_set__when_names_are_wrong__then_the_place_is_named(void **state) {
+    static const struct {
+        const char *body, *pointer;
+    } cases[] = {
+        {"{\"names\":[]}", "/names"},
+        {"{\"names\":\"a\"}", "/names"},
+        {"{}", "/names"},
+        {"{\"names\":[\"a\",1]}", "/names/1"},
+        {"{\"names\":[\"a\",\"b\",\"a\"]}", "/names/2"},
+        {"{\"names\":[\"a\"],\"name\":\"a\"}", "/name"},
+        {"{\"names\":[\"a\"],\"token\":\"aaaaaaaaaaaaaaa!\"}", "/token"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct field_errors errors = {0};
+        struct lock_set_body set;
+        assert_true(failed(body_lock_set(cases[i].body, strlen(cases[i].body), &errors, &set)));
+        assert_string_equal(errors.list[0].pointer, cases[i].pointer);
+    }
+}
+
+static void body_lock_set__when_more_than_64_names__then_refused(void **state) {
+    for (int count = LOCK_SET_MAX; count <= LOCK_SET_MAX + 1; count++) {
+        struct field_errors errors = {0};
+        struct lock_set_body set;
+        AUTO_TEXT text = text_new(0);
+        text_add_str(&text, "{\"names\":[");
+        for (int i = 0; i < count; i++) text_addf(&text, "%s\"n%d\"", i == 0 ? "" : ",", i);
+        text_add_str(&text, "]}");
+        struct result result = body_lock_set(text_str(&text), text.len, &errors, &set);
+        assert_int_equal(failed(result), count > LOCK_SET_MAX);
+        if (!failed(result)) lock_set_body_done(&set);
+    }
+}
+
 static void body_lock_renewal__when_given_or_not__then_ttl(void **state) {
     struct field_errors errors = {0};
     int64_t ttl_ms = 0;
@@ -113,6 +161,9 @@ int main(void) {
         cmocka_unit_test(body_lock__when_everything_is_given__then_taken),
         cmocka_unit_test(body_lock__when_wrong__then_the_field_is_named),
         cmocka_unit_test(body_lock__when_metadata_has_2048_bytes__then_taken_and_with_one_more_refused),
+        cmocka_unit_test(body_lock_set__when_names_are_right__then_taken_in_their_order),
+        cmocka_unit_test(body_lock_set__when_names_are_wrong__then_the_place_is_named),
+        cmocka_unit_test(body_lock_set__when_more_than_64_names__then_refused),
         cmocka_unit_test(body_lock_renewal__when_given_or_not__then_ttl),
         cmocka_unit_test(body_fence__when_out_of_range__then_refused),
     };

@@ -57,11 +57,27 @@ static void cursor_read__when_not_ours__then_refused(void **state) {
     assert_true(cursor_read('o', "bwAAAAAAAAAq", &id));
 }
 
+static void cursor_read_name__when_written__then_the_same_and_else_refused(void **state) {
+    char cursor[CURSOR_NAME_SIZE], name[CURSOR_NAME_MAX + 1], longest[CURSOR_NAME_MAX + 1];
+    memset(longest, 'n', CURSOR_NAME_MAX);
+    longest[CURSOR_NAME_MAX] = '\0';
+    const char *const names[] = {"a", "a/b", "k\xc3\xa4se", longest};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cursor_write_name('l', names[i], cursor);
+        assert_true(cursor_read_name('l', cursor, name));
+        assert_string_equal(name, names[i]);
+        assert_false(cursor_read_name('m', cursor, name));
+    }
+    static const char *const bad[] = {"", "6", "6c", "6c6", "6cxx", "6c00", "6c6100", "6d61"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_false(cursor_read_name('l', bad[i], name));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cursor__when_written_and_read__then_the_same_id),
         cmocka_unit_test(cursor_write__when_called__then_url_safe_and_known),
         cmocka_unit_test(cursor_read__when_not_ours__then_refused),
+        cmocka_unit_test(cursor_read_name__when_written__then_the_same_and_else_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,15 +46,15 @@ static void document_lock_grant__when_protected_or_not__then_fence_or_null(void 
     view.safety = LOCK_SAFETY_REDIS;
     text_clear(&out);
     document_lock_grant(&out, &view);
-    assert_string_equal(text_str(&out),
-                        "{\"status\":\"held\",\"token\":\"t\",\"owner\":\"o\",\"kind\":\"lock\","
-                        "\"mode\":\"exclusive\",\"locks\":[{\"name\":\"n\",\"fence\":8},"
-                        "{\"name\":\"m\",\"fence\":9}],\"ttlMs\":30000,\"safeForMs\":29000,"
-                        "\"safety\":\"redis\",\"degraded\":false,\"waitedMs\":3}");
+    assert_string_equal(text_str(&out), "{\"status\":\"held\",\"token\":\"t\",\"owner\":\"o\",\"kind\":\"lock\","
+                                        "\"mode\":\"exclusive\",\"locks\":[{\"name\":\"n\",\"fence\":8},"
+                                        "{\"name\":\"m\",\"fence\":9}],\"ttlMs\":30000,\"safeForMs\":29000,"
+                                        "\"safety\":\"redis\",\"degraded\":false,\"waitedMs\":3}");
 }
 
 static void document_lock_status__when_held_free_or_unknown__then_so(void **state) {
-    struct lock_status_view view = {.name = "n", .kind = "lock", .held = true, .holder = &ours, .fence = 7, .waiters = 2};
+    struct lock_status_view view = {
+        .name = "n", .kind = "lock", .held = true, .holder = &ours, .fence = 7, .waiters = 2};
     AUTO_TEXT out = text_new(0);
     document_lock_status(&out, &view);
     assert_string_equal(text_str(&out), "{\"name\":\"n\",\"kind\":\"lock\",\"held\":true,\"mode\":\"exclusive\","
@@ -87,7 +87,8 @@ static void members__when_refused_or_lost__then_extras(void **state) {
 static void small_documents__then_as_in_the_api(void **state) {
     AUTO_TEXT out = text_new(0);
     document_lock_queued(&out, "t", 4, 10000);
-    assert_string_equal(text_str(&out), "{\"status\":\"queued\",\"token\":\"t\",\"position\":4,\"retryWithinMs\":10000}");
+    assert_string_equal(text_str(&out),
+                        "{\"status\":\"queued\",\"token\":\"t\",\"position\":4,\"retryWithinMs\":10000}");
     text_clear(&out);
     document_lock_renewed(&out, "n", 5);
     document_lock_lost(&out, "n", "expired");

@@ -13,11 +13,12 @@
 static struct server_info parse(const char *text) { return server_info_parse(text, strlen(text)); }
 
 static void server_info_parse__when_a_whole_reply__then_fields(void **state) {
-    struct server_info info = parse("# Server\r\nredis_version:7.0.15\r\nrun_id:0123456789012345678901234567890123456789\r\n"
-                                    "redis_mode:standalone\r\n\r\n"
-                                    "# Memory\r\nmaxmemory_policy:noeviction\r\n\r\n"
-                                    "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Cluster\r\n"
-                                    "cluster_enabled:0\r\n");
+    struct server_info info =
+        parse("# Server\r\nredis_version:7.0.15\r\nrun_id:0123456789012345678901234567890123456789\r\n"
+              "redis_mode:standalone\r\n\r\n"
+              "# Memory\r\nmaxmemory_policy:noeviction\r\n\r\n"
+              "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n# Cluster\r\n"
+              "cluster_enabled:0\r\n");
     assert_true(info.is_master);
     assert_false(info.is_cluster);
     assert_string_equal(info.version, "7.0.15");

@@ -1,7 +1,7 @@
 -- Takes one lock, or a set of locks all or nothing. The same token that holds already is given its grant again.
 -- KEYS  names
 -- ARGV  1 holder   2 lease in ms   3 last moment in Redis Unix ms   4 fence marker believed in   5 grant id   6 owner
---       7 metadata (JSON)   8 kind   9 "take", or "look": grant nothing new
+--       7 metadata (JSON)   8 kind   9 prefixes of names with Redisson's fences   10 "take", or "look": grant nothing new
 -- Reply {now, what, ...} with what
 --   "late"      the last moment is over: nothing was looked at
 --   "kind"      index of the name, what it is used as
@@ -12,7 +12,8 @@
 --   "many"      the token holds so many names that it gets no more
 --   "granted"   least ms left, fences
 local holder, ttl, not_after, marker, grant_id = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
-local terms = {holder = holder, ttl = ttl, grant = grant_id, owner = ARGV[6], metadata = ARGV[7], kind = ARGV[8]}
+local terms = {holder = holder, ttl = ttl, grant = grant_id, owner = ARGV[6], metadata = ARGV[7], kind = ARGV[8],
+    fenced = ARGV[9]}
 if not lease_is_good(ttl) or not not_after then
     return redis.error_reply('ERR lease or last moment out of range')
 end
@@ -44,7 +45,7 @@ end
 
 local reply = {now, 'repeated', least}
 if missing > 0 then
-    if ARGV[9] == 'look' then
+    if ARGV[10] == 'look' then
         return {now, 'free'}
     end
     local stands, standing = marker_stands(marker)

@@ -88,9 +88,26 @@ local function marker_stands(marker)
     return fence[1] == marker and n and n + FENCE_SPARE < FENCE_SPAN, fence[1] or ''
 end
 
-local function next_fence(marker)
+-- prefixes: of names whose fences go together with those of Redisson's RFencedLock, comma-separated.
+local function is_fenced(name, prefixes)
+    for prefix in string.gmatch(prefixes, '[^,]+') do
+        if string.sub(name, 1, #prefix) == prefix then
+            return true
+        end
+    end
+    return false
+end
+
+-- The next fence of the name: above all of ours, and above those Redisson's counter has reached, which follows.
+local function next_fence(name, marker, prefixes)
     local epoch = tonumber(string.match(marker, '^%d+'))
-    return epoch * FENCE_SPAN + redis.call('HINCRBY', FENCE, 'n', 1)
+    local fence = epoch * FENCE_SPAN + redis.call('HINCRBY', FENCE, 'n', 1)
+    if is_fenced(name, prefixes) then
+        local key = 'redisson_lock_token:{' .. name .. '}'
+        fence = math.max(fence, (tonumber(redis.call('GET', key)) or 0) + 1)
+        redis.call('SET', key, whole(fence))
+    end
+    return whole(fence)
 end
 
 local function keep_for(key, ms)
@@ -99,9 +116,10 @@ local function keep_for(key, ms)
     end
 end
 
--- Writes a grant; the name is free and the terms have been judged. terms: holder, ttl, grant, owner, metadata, kind.
+-- Writes a grant; the name is free and the terms have been judged. terms: holder, ttl, grant, owner, metadata, kind,
+-- fenced.
 local function grant(name, terms, marker, now)
-    local fence = whole(next_fence(marker))
+    local fence = next_fence(name, marker, terms.fenced)
     bury(name, now)
     redis.call('HSET', name, terms.holder, 1)
     redis.call('PEXPIRE', name, terms.ttl)

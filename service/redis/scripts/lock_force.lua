@@ -1,5 +1,5 @@
 -- Takes a lock from whoever holds it, and draws a fence above all it was ever given.
--- KEYS  name   ARGV  1 fence marker believed in
+-- KEYS  name   ARGV  1 fence marker believed in   2 prefixes of names with Redisson's fences
 -- Reply {now, "kind", what is there} | {now, "epoch", marker that stands} | {now, "free", fence}
 --    or {now, "forced", fence, then as holder_of}
 local now, name = clock(), KEYS[1]
@@ -11,7 +11,7 @@ local stands, standing = marker_stands(ARGV[1])
 if not stands then
     return {now, 'epoch', standing}
 end
-local reply = {now, 'free', whole(next_fence(ARGV[1]))}
+local reply = {now, 'free', next_fence(name, ARGV[1], ARGV[2])}
 local record = record_of(name)
 if found == 'lock' then
     reply = {now, 'forced', reply[3], holder_of(name, now)}

@@ -4,7 +4,8 @@
 --       confirmed it: an undelivered grant)
 --       4 own subscribers of the channel (0 or 1)   5 "" or "next", then of the next holder:
 --       6 holder   7 lease in ms   8 last moment in Redis Unix ms   9 fence marker believed in   10 grant id   11 owner
---       12 metadata   13 kind   14 "must yield": hand on only when nobody else listens
+--       12 metadata   13 kind   14 prefixes of names with Redisson's fences   15 "1": hand on only when nobody else
+--       listens
 -- Reply {now, r1, r2, ...}, each
 --   {"released", subscribers that heard it, ms it was held}
 --   {"handed", 0, ms it was held, fence, lease}
@@ -22,7 +23,7 @@ local function can_hand_on(name)
     if ARGV[5] ~= 'next' or not lease_is_good(tonumber(ARGV[7])) or now > tonumber(ARGV[8]) then
         return false
     end
-    if ARGV[14] == '1' and listeners(name) > 0 then
+    if ARGV[15] == '1' and listeners(name) > 0 then
         return false
     end
     local kind = redis.call('HGET', record_of(name), 'kind')
@@ -31,8 +32,8 @@ end
 
 local function hand_on(name)
     local ttl = tonumber(ARGV[7])
-    local terms =
-        {holder = ARGV[6], ttl = ttl, grant = ARGV[10], owner = ARGV[11], metadata = ARGV[12], kind = ARGV[13]}
+    local terms = {holder = ARGV[6], ttl = ttl, grant = ARGV[10], owner = ARGV[11], metadata = ARGV[12],
+        kind = ARGV[13], fenced = ARGV[14]}
     return grant(name, terms, ARGV[9], now), ttl
 end
 
