@@ -14,7 +14,7 @@ static const char *store_word(int64_t index) { return "redis"; }
 static const char *down_word(int64_t index) { return index == 0 ? "closed" : "open"; }
 
 struct lock_values {
-    int64_t ttl_ms, wait_ms, kind, mode, store, down;
+    int64_t ttl_ms, wait_ms, kind, mode, store, down, permits, limit;
     char token[LOCK_TOKEN_MAX + 1];
     char owner[LOCK_OWNER_MAX + 1];
     const json_t *metadata;
@@ -32,13 +32,17 @@ struct lock_values {
         .max = (count_), .optional = true                                                                              \
     }
 
-/* names stands first, so that the body of one lock is the table behind it. */
+/* In such an order that each body is a part of it: a set all but the last two, a lock the same without names, a semaphore
+   the last eight. */
 static const struct field lock_list[] = {
     {.name = "names",
      .kind = FIELD_ARRAY,
      .offset = offsetof(struct lock_values, names),
      .min = 1,
      .max = LOCK_SET_MAX},
+    WORD_FIELD("kind", kind, kind_word, LOCK_KIND_COUNT),
+    WORD_FIELD("mode", mode, mode_word, 1),
+    WORD_FIELD("store", store, store_word, 1),
     TTL_FIELD(struct lock_values, ttl_ms),
     {.name = "waitMs",
      .kind = FIELD_INTEGER,
@@ -57,19 +61,29 @@ static const struct field lock_list[] = {
      .min = 1,
      .max = LOCK_OWNER_MAX,
      .optional = true},
-    WORD_FIELD("kind", kind, kind_word, LOCK_KIND_COUNT),
-    WORD_FIELD("mode", mode, mode_word, 1),
-    WORD_FIELD("store", store, store_word, 1),
     WORD_FIELD("onRedisDown", down, down_word, 2),
     {.name = "metadata",
      .kind = FIELD_OBJECT,
      .offset = offsetof(struct lock_values, metadata),
      .max = LOCK_METADATA_MAX,
      .optional = true},
+    {.name = "permits",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct lock_values, permits),
+     .min = 1,
+     .max = SEMAPHORE_PERMITS_MAX,
+     .optional = true},
+    {.name = "limit",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct lock_values, limit),
+     .min = 1,
+     .max = SEMAPHORE_LIMIT_MAX},
 };
-#define LOCK_FIELDS (sizeof lock_list / sizeof lock_list[0])
-static const struct fields set_fields = {lock_list, LOCK_FIELDS};
-static const struct fields lock_fields = {lock_list + 1, LOCK_FIELDS - 1};
+#define LIST_FIELDS (sizeof lock_list / sizeof lock_list[0])
+#define SEMAPHORE_FIELDS 8
+static const struct fields set_fields = {lock_list, LIST_FIELDS - 2};
+static const struct fields lock_fields = {lock_list + 1, LIST_FIELDS - 3};
+static const struct fields semaphore_fields = {lock_list + LIST_FIELDS - SEMAPHORE_FIELDS, SEMAPHORE_FIELDS};
 
 void lock_body_done(struct lock_body *body) { text_done(&body->metadata); }
 
@@ -147,6 +161,49 @@ RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, 
         const json_t *name = json_array_get(values.names, i);
         ret->names[i] = mem_copy(json_string_value(name), json_string_length(name));
     }
+    return OK;
+}
+
+RESULT body_semaphore(const char *body, size_t len, struct field_errors *errors, struct lock_body *ret) {
+    struct lock_values values = {
+        .ttl_ms = LOCK_TTL_MS_DEFAULT, .down = -1, .kind = LOCK_KIND_SEMAPHORE, .permits = 1, .limit = -1};
+    AUTO_READER reader = {0};
+    TRY(reader_open(&reader, body, len, errors));
+    reader_object(&reader, &semaphore_fields, reader.root, NULL, &values);
+    check_token(&reader, values.token);
+    if (values.limit > 0 && values.permits > values.limit)
+        reader_find(&reader, &(struct place){.name = "permits"}, "must be at most the limit");
+    TRY(reader_verdict(&reader));
+    take(&values, ret);
+    ret->permits = values.permits;
+    ret->limit = values.limit;
+    return OK;
+}
+
+struct change_values {
+    int64_t ttl_ms, limit;
+};
+static const struct field change_list[] = {
+    TTL_FIELD(struct change_values, ttl_ms),
+    {.name = "limit",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct change_values, limit),
+     .min = 1,
+     .max = SEMAPHORE_LIMIT_MAX,
+     .optional = true},
+};
+static const struct fields change_fields = {change_list, 2};
+
+RESULT body_semaphore_change(const char *body, size_t len, struct field_errors *errors, int64_t *ret_ttl_ms,
+                             int64_t *ret_limit) {
+    struct change_values values = {0};
+    TRY(fields_decode(&change_fields, body, len, errors, &values));
+    if (values.ttl_ms > 0 && values.limit > 0) {
+        field_errors_add(errors, "/limit", "is changed by itself, without ttlMs");
+        FAIL(INVALID_REQUEST, 0);
+    }
+    *ret_ttl_ms = values.ttl_ms > 0 ? values.ttl_ms : LOCK_TTL_MS_DEFAULT;
+    *ret_limit = values.limit;
     return OK;
 }
 

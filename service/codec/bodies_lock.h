@@ -11,6 +11,7 @@ struct lock_body {
     enum lock_kind kind;
     enum lock_when_down when_down;
     struct text metadata; /* compact JSON object, empty = none */
+    int64_t permits, limit; /* of a semaphore; else 0 */
 };
 void lock_body_done(struct lock_body *body);
 /* PUT /v1/locks/{name}. */
@@ -27,6 +28,12 @@ RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, 
 
 /* PATCH: {"ttlMs"}. */
 RESULT body_lock_renewal(const char *body, size_t len, struct field_errors *errors, int64_t *ret_ttl_ms);
+
+/* PUT /v1/semaphores/{name}. */
+RESULT body_semaphore(const char *body, size_t len, struct field_errors *errors, struct lock_body *ret);
+/* PATCH: {"ttlMs"} or {"limit"}; *ret_limit 0: a renewal. */
+RESULT body_semaphore_change(const char *body, size_t len, struct field_errors *errors, int64_t *ret_ttl_ms,
+                             int64_t *ret_limit);
 
 /* POST /v1/fences/{name}: {"fence"}, 1..2^53-1. */
 RESULT body_fence(const char *body, size_t len, struct field_errors *errors, int64_t *ret_fence);

@@ -19,14 +19,18 @@ static void member_or_null(struct text *out, const char *name, int64_t value, bo
         member_null(out, name);
 }
 
-void document_lock_holder(struct text *out, const struct lock_holder_view *view) {
+static void write_holder(struct text *out, const struct lock_holder_view *view) {
     bool ours = view->owner != NULL;
-    text_add_char(out, '{');
     member_string_or_null(out, "owner", ours ? view->owner : "");
     member_or_null(out, "fence", view->fence, ours && view->fence > 0);
     member_or_null(out, "heldForMs", view->held_for_ms, ours && view->held_for_ms >= 0);
     member_or_null(out, "expiresInMs", view->expires_in_ms, view->expires_in_ms >= 0);
     member_json(out, "metadata", view->metadata);
+}
+
+void document_lock_holder(struct text *out, const struct lock_holder_view *view) {
+    text_add_char(out, '{');
+    write_holder(out, view);
     text_add_char(out, '}');
 }
 
@@ -53,7 +57,10 @@ void document_lock_grant(struct text *out, const struct lock_grant_view *view) {
     member_string(out, "token", view->token);
     member_string(out, "owner", view->owner);
     member_string(out, "kind", view->kind);
-    member_string(out, "mode", "exclusive");
+    if (view->permits > 0)
+        member_integer(out, "permits", view->permits);
+    else
+        member_string(out, "mode", "exclusive");
     if (view->is_set)
         write_locks(out, view);
     else
@@ -103,6 +110,30 @@ void document_lock_status(struct text *out, const struct lock_status_view *view)
     text_add_char(out, '[');
     if (view->holder != NULL) document_lock_holder(out, view->holder);
     text_add_char(out, ']');
+    member_or_null(out, "fence", view->fence, view->fence > 0);
+    member_integer(out, "waiters", (int64_t)view->waiters);
+    text_add_char(out, '}');
+}
+
+static void write_permits(struct text *out, const struct semaphore_status_view *view) {
+    member_name(out, "holders");
+    text_add_char(out, '[');
+    for (size_t i = 0; i < view->holder_count; i++) {
+        text_add_str(out, i == 0 ? "{" : ",{");
+        write_holder(out, &view->holders[i].lock);
+        member_integer(out, "permits", view->holders[i].permits);
+        text_add_char(out, '}');
+    }
+    text_add_char(out, ']');
+}
+
+void document_semaphore_status(struct text *out, const struct semaphore_status_view *view) {
+    text_add_char(out, '{');
+    member_string(out, "name", view->name);
+    member_string_or_null(out, "kind", view->kind);
+    member_or_null(out, "limit", view->limit, view->exists);
+    member_or_null(out, "available", view->available, view->exists);
+    write_permits(out, view);
     member_or_null(out, "fence", view->fence, view->fence > 0);
     member_integer(out, "waiters", (int64_t)view->waiters);
     text_add_char(out, '}');

@@ -36,6 +36,22 @@ struct lock_status_view {
 };
 void document_lock_status(struct text *out, const struct lock_status_view *view);
 
+/* GET /v1/semaphores/{name}. */
+struct semaphore_holder_view {
+    struct lock_holder_view lock;
+    int64_t permits;
+};
+struct semaphore_status_view {
+    const char *name, *kind; /* kind "" = null */
+    bool exists;             /* else limit and available are null */
+    int64_t limit, available;
+    const struct semaphore_holder_view *holders;
+    size_t holder_count;
+    int64_t fence; /* 0 = null */
+    size_t waiters;
+};
+void document_semaphore_status(struct text *out, const struct semaphore_status_view *view);
+
 /* 202: {"status":"queued",…} */
 void document_lock_queued(struct text *out, const char *token, size_t position, int64_t retry_within_ms);
 /* Items of what was done for all a token holds. */
@@ -52,5 +68,6 @@ struct lock_grant_view {
     enum lock_safety safety;
     const int64_t *fences; /* one per name; NULL = null */
     int64_t ttl_ms, safe_for_ms, waited_ms;
+    int64_t permits; /* > 0: of a semaphore, which has no mode */
 };
 void document_lock_grant(struct text *out, const struct lock_grant_view *view);

@@ -1,4 +1,4 @@
-/* PUT /v1/locks/{name} and PUT /v1/locks: one lock, or a set of them all or nothing. */
+/* PUT /v1/locks/{name}, PUT /v1/locks and PUT /v1/semaphores/{name}: one lock, a set of them all or nothing, permits. */
 #include "base/memory.h"
 #include "codec/bodies_lock.h"
 #include "endpoints/lock_reply.h"
@@ -21,6 +21,7 @@ struct acquiring {
     char token[LOCK_TOKEN_MAX + 1];
     char owner[LOCK_OWNER_MAX + 1];
     bool is_set;
+    int64_t permits; /* asked for */
     size_t count;
     char *names[]; /* as asked, owned */
 };
@@ -51,9 +52,9 @@ static void watch_delivery(const struct acquiring *acquiring, struct delivery *d
     request_on_sent(acquiring->request, on_sent, watched);
 }
 
-static void set_location(struct reply *reply, const char *name) {
+static void set_location(struct reply *reply, enum lock_kind kind, const char *name) {
     AUTO_TEXT location = text_new(0);
-    text_add_str(&location, "/v1/locks/");
+    text_add_str(&location, kind == LOCK_KIND_SEMAPHORE ? "/v1/semaphores/" : "/v1/locks/");
     lock_write_segment(&location, name);
     (void)text_format(reply->location, sizeof reply->location, "%s", text_str(&location));
 }
@@ -70,9 +71,10 @@ static void reply_granted(struct acquiring *acquiring, const struct lock_answer 
                                          .fences = answer->fences,
                                          .ttl_ms = answer->ttl_ms,
                                          .safe_for_ms = answer->safe_for_ms,
-                                         .waited_ms = answer->waited_ms};
+                                         .waited_ms = answer->waited_ms,
+                                         .permits = answer->permits > 0 ? answer->permits : acquiring->permits};
     reply.degraded = answer->safety == LOCK_SAFETY_NONE;
-    if (!acquiring->is_set) set_location(&reply, acquiring->names[0]);
+    if (!acquiring->is_set) set_location(&reply, acquiring->kind, acquiring->names[0]);
     (void)text_format(reply.lock_token, sizeof reply.lock_token, "%s", acquiring->token);
     reply.body = text_new(0);
     document_lock_grant(&reply.body, &view);
@@ -131,6 +133,8 @@ static struct ask_terms terms_of(struct acquiring *acquiring, const struct lock_
                               .kind = body->kind,
                               .when_down = body->when_down,
                               .metadata = text_str(&body->metadata),
+                              .permits = body->permits,
+                              .limit = body->limit,
                               .is_here = is_here,
                               .done = on_acquired,
                               .arg = acquiring};
@@ -145,6 +149,7 @@ static struct acquiring *acquiring_new(struct request *request, const char *cons
     acquiring->locks = service_of(request)->locks;
     acquiring->request = request;
     acquiring->kind = body->kind;
+    acquiring->permits = body->permits;
     acquiring->count = count;
     for (size_t i = 0; i < count; i++) acquiring->names[i] = mem_copy(names[i], strlen(names[i]));
     (void)text_format(acquiring->token, sizeof acquiring->token, "%s", body->token);
@@ -160,20 +165,26 @@ static void start(struct acquiring *acquiring, const struct lock_body *body) {
     locks_acquire(acquiring->locks, acquiring->ask, &terms);
 }
 
-void locks_put_one(struct request *request) {
+typedef struct result (*read_body)(const char *body, size_t len, struct field_errors *errors, struct lock_body *ret);
+
+static void put_one(struct request *request, read_body read) {
     struct field_errors errors = {0};
     struct lock_body parsed;
     size_t len;
     const char *body = request_body(request, &len);
     const char *name = lock_read_name(request, NULL);
     if (name == NULL) return;
-    if (failed(body_lock(body, len, &errors, &parsed))) {
+    if (failed(read(body, len, &errors, &parsed))) {
         reply_invalid(request, &errors);
         return;
     }
     start(acquiring_new(request, &name, 1, &parsed), &parsed);
     lock_body_done(&parsed);
 }
+
+void locks_put_one(struct request *request) { put_one(request, body_lock); }
+
+void semaphores_put_one(struct request *request) { put_one(request, body_semaphore); }
 
 /* -- sets */
 

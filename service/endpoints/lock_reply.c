@@ -101,12 +101,20 @@ static void write_held(struct text *extras, const struct lock_answer *answer, bo
     members_lock_held(extras, &view);
 }
 
+/* A semaphore of another size says of which. */
+static const char *detail_of(const struct lock_answer *answer, char *out, size_t size) {
+    if (answer->error != ERROR_LOCK_KIND || answer->limit == 0) return answer->detail;
+    (void)text_format(out, size, "the semaphore has %lld permits; PATCH changes that", (long long)answer->limit);
+    return out;
+}
+
 void lock_reply_problem(struct request *request, const struct lock_answer *answer, bool of_set) {
+    char detail[80];
     AUTO_TEXT extras = text_new(0);
     if (answer->error == ERROR_LOCK_HELD) write_held(&extras, answer, of_set);
     if (answer->error == ERROR_LEASE_LOST) members_lease_lost(&extras, answer->reason, answer->other_since_ms);
     if (answer->error == ERROR_LOCK_KIND) members_lock_kind(&extras, answer->kind);
     int retry_after_s = answer->error == ERROR_TOO_MANY_WAITERS ? RETRY_WHEN_FULL_S : answer->retry_after_s;
-    request_problem_after(request, answer->error, answer->detail, extras.len > 0 ? text_str(&extras) : NULL,
-                          retry_after_s);
+    request_problem_after(request, answer->error, detail_of(answer, detail, sizeof detail),
+                          extras.len > 0 ? text_str(&extras) : NULL, retry_after_s);
 }

@@ -32,6 +32,10 @@ void locks_put_set(struct request *request);
 void locks_patch_all(struct request *request);
 void locks_delete_all(struct request *request);
 void locks_list_all(struct request *request);
+void semaphores_put_one(struct request *request);
+void semaphores_patch_one(struct request *request);
+void semaphores_delete_one(struct request *request);
+void semaphores_get_one(struct request *request);
 void fences_post(struct request *request);
 
 void operations_healthz(struct request *request);
