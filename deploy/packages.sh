@@ -1,6 +1,6 @@
 #!/bin/bash
 # deploy/packages.sh GROUP… : installs the Debian packages of the groups that are missing; silent when none is.
-# Groups: build, servers, test, lint. Works on Debian 12 and 13, as root or with sudo.
+# Groups: build, servers, test, lint, bench, interop. Works on Debian 12 and 13, as root or with sudo.
 # No server that a package brings is started: the private ones under .dev/ are ours to start.
 set -euo pipefail
 
@@ -11,6 +11,7 @@ packages_of() {
     servers) echo mariadb-server redis-server curl ;;
     test) echo python3 python3-pymysql python3-yaml ;;
     lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;
+    interop) echo default-jdk-headless maven nodejs npm ;;
     bench) echo wrk python3 python3-pymysql ;;
     *)
         echo "packages: no group '$1'" >&2
