@@ -32,8 +32,8 @@ struct lock_values {
         .max = (count_), .optional = true                                                                              \
     }
 
-/* In such an order that each body is a part of it: a set all but the last two, a lock the same without names, a semaphore
-   the last eight. */
+/* In such an order that each body is a part of it: a set all but the last two, a lock the same without names, a
+   semaphore the last eight. */
 static const struct field lock_list[] = {
     {.name = "names",
      .kind = FIELD_ARRAY,
@@ -77,7 +77,8 @@ static const struct field lock_list[] = {
      .kind = FIELD_INTEGER,
      .offset = offsetof(struct lock_values, limit),
      .min = 1,
-     .max = SEMAPHORE_LIMIT_MAX},
+     .max = SEMAPHORE_LIMIT_MAX,
+     .optional = true},
 };
 #define LIST_FIELDS (sizeof lock_list / sizeof lock_list[0])
 #define SEMAPHORE_FIELDS 8
@@ -165,10 +166,10 @@ RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, 
 }
 
 RESULT body_semaphore(const char *body, size_t len, struct field_errors *errors, struct lock_body *ret) {
-    struct lock_values values = {
-        .ttl_ms = LOCK_TTL_MS_DEFAULT, .down = -1, .kind = LOCK_KIND_SEMAPHORE, .permits = 1, .limit = -1};
+    struct lock_values values = {.ttl_ms = LOCK_TTL_MS_DEFAULT, .down = -1, .kind = LOCK_KIND_SEMAPHORE, .permits = 1};
     AUTO_READER reader = {0};
-    TRY(reader_open(&reader, body, len, errors));
+    errors->count = 0;
+    TRY(reader_open(&reader, len > 0 ? body : "{}", len > 0 ? len : 2, errors));
     reader_object(&reader, &semaphore_fields, reader.root, NULL, &values);
     check_token(&reader, values.token);
     if (values.limit > 0 && values.permits > values.limit)

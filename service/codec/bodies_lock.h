@@ -10,8 +10,8 @@ struct lock_body {
     char owner[LOCK_OWNER_MAX + 1]; /* "" = the caller's name and address */
     enum lock_kind kind;
     enum lock_when_down when_down;
-    struct text metadata; /* compact JSON object, empty = none */
-    int64_t permits, limit; /* of a semaphore; else 0 */
+    struct text metadata;   /* compact JSON object, empty = none */
+    int64_t permits, limit; /* of a semaphore (limit 0: as it is); else 0 */
 };
 void lock_body_done(struct lock_body *body);
 /* PUT /v1/locks/{name}. */

@@ -103,8 +103,9 @@ static void write_held(struct text *extras, const struct lock_answer *answer, bo
 
 /* A semaphore of another size says of which. */
 static const char *detail_of(const struct lock_answer *answer, char *out, size_t size) {
+    if (answer->error == ERROR_NOT_FOUND) return "nobody has said how many permits this semaphore has: give a limit";
     if (answer->error != ERROR_LOCK_KIND || answer->limit == 0) return answer->detail;
-    (void)text_format(out, size, "the semaphore has %lld permits; PATCH changes that", (long long)answer->limit);
+    (void)text_format(out, size, "the semaphore has %lld permits", (long long)answer->limit);
     return out;
 }
 

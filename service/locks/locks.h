@@ -102,7 +102,7 @@ struct ask_terms {
     enum lock_when_down when_down;
     char owner[LOCK_OWNER_MAX + 1];
     const char *metadata;       /* JSON text, "" = none; copied */
-    int64_t permits, limit;     /* semaphore: how many of how many; one name */
+    int64_t permits, limit;     /* semaphore: how many of how many (0 = as it is, else NOT_FOUND) */
     bool (*is_here)(void *arg); /* the client has not hung up */
     lock_done_fn done;
     void *arg;

@@ -176,8 +176,10 @@ static struct grant read_grant(const struct place *place, const struct redis_val
                           .permits = redis_int(redis_at(value, 3 + place->count))};
 }
 
+/* "none": a semaphore that nobody has said the size of. */
 static void refuse_kind(struct locks *locks, struct place *place, const struct redis_value *value) {
-    struct lock_answer answer = answer_new(ERROR_LOCK_KIND);
+    bool is_unknown = strcmp(redis_str(redis_at(value, 3), NULL), "none") == 0;
+    struct lock_answer answer = answer_new(is_unknown ? ERROR_NOT_FOUND : ERROR_LOCK_KIND);
     size_t index = (size_t)redis_int(redis_at(value, 2));
     answer.kind = redis_str(redis_at(value, 3), NULL);
     answer.limit = redis_int(redis_at(value, 4));

@@ -134,6 +134,67 @@ static void body_lock_set__when_more_than_64_names__then_refused(void **state) {
     }
 }
 
+static struct result read_semaphore(const char *body, struct field_errors *errors, struct lock_body *ret) {
+    return body_semaphore(body, strlen(body), errors, ret);
+}
+
+static void body_semaphore__when_given_or_not__then_permits_and_limit(void **state) {
+    static const struct {
+        const char *body;
+        int64_t permits, limit, ttl_ms;
+    } cases[] = {
+        {"", 1, 0, 30000},
+        {"{}", 1, 0, 30000},
+        {"{\"permits\":3}", 3, 0, 30000},
+        {"{\"limit\":10}", 1, 10, 30000},
+        {"{\"permits\":1000,\"limit\":10000,\"ttlMs\":100,\"metadata\":{}}", 1000, 10000, 100},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct field_errors errors = {0};
+        struct lock_body body;
+        assert_false(failed(read_semaphore(cases[i].body, &errors, &body)));
+        assert_int_equal(body.kind, LOCK_KIND_SEMAPHORE);
+        assert_int_equal(body.permits, cases[i].permits);
+        assert_int_equal(body.limit, cases[i].limit);
+        assert_int_equal(body.ttl_ms, cases[i].ttl_ms);
+        lock_body_done(&body);
+    }
+}
+
+static void body_semaphore__when_wrong__then_the_field_is_named(void **state) {
+    static const struct {
+        const char *body, *pointer;
+    } cases[] = {
+        {"{\"permits\":0}", "/permits"},
+        {"{\"permits\":1001}", "/permits"},
+        {"{\"limit\":0}", "/limit"},
+        {"{\"limit\":10001}", "/limit"},
+        {"{\"limit\":2,\"permits\":3}", "/permits"},
+        {"{\"limit\":2,\"kind\":\"lock\"}", "/kind"},
+        {"{\"limit\":2,\"names\":[]}", "/names"},
+        {"{\"limit\":2,\"token\":\"aaaaaaaaaaaaaaa!\"}", "/token"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct field_errors errors = {0};
+        struct lock_body body;
+        assert_int_equal(read_semaphore(cases[i].body, &errors, &body).code, ERROR_INVALID_REQUEST);
+        assert_string_equal(errors.list[0].pointer, cases[i].pointer);
+    }
+}
+
+static void body_semaphore_change__when_a_lease_or_a_limit__then_one_of_them(void **state) {
+    struct field_errors errors = {0};
+    int64_t ttl_ms, limit;
+    assert_false(failed(body_semaphore_change("", 0, &errors, &ttl_ms, &limit)));
+    assert_int_equal(ttl_ms, 30000);
+    assert_int_equal(limit, 0);
+    assert_false(failed(body_semaphore_change("{\"limit\":7}", 11, &errors, &ttl_ms, &limit)));
+    assert_int_equal(limit, 7);
+    assert_true(failed(body_semaphore_change("{\"limit\":7,\"ttlMs\":500}", 23, &errors, &ttl_ms, &limit)));
+    assert_string_equal(errors.list[0].pointer, "/limit");
+    assert_true(failed(body_semaphore_change("{\"limit\":0}", 11, &errors, &ttl_ms, &limit)));
+}
+
 static void body_lock_renewal__when_given_or_not__then_ttl(void **state) {
     struct field_errors errors = {0};
     int64_t ttl_ms = 0;
@@ -164,6 +225,9 @@ int main(void) {
         cmocka_unit_test(body_lock_set__when_names_are_right__then_taken_in_their_order),
         cmocka_unit_test(body_lock_set__when_names_are_wrong__then_the_place_is_named),
         cmocka_unit_test(body_lock_set__when_more_than_64_names__then_refused),
+        cmocka_unit_test(body_semaphore__when_given_or_not__then_permits_and_limit),
+        cmocka_unit_test(body_semaphore__when_wrong__then_the_field_is_named),
+        cmocka_unit_test(body_semaphore_change__when_a_lease_or_a_limit__then_one_of_them),
         cmocka_unit_test(body_lock_renewal__when_given_or_not__then_ttl),
         cmocka_unit_test(body_fence__when_out_of_range__then_refused),
     };

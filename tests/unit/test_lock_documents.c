@@ -52,6 +52,47 @@ static void document_lock_grant__when_protected_or_not__then_fence_or_null(void 
                                         "\"safety\":\"redis\",\"degraded\":false,\"waitedMs\":3}");
 }
 
+static void document_lock_grant__when_of_a_semaphore__then_permits_instead_of_a_mode(void **state) {
+    const int64_t fence = 8;
+    const char *const name = "n";
+    const struct lock_grant_view view = {.names = &name,
+                                         .count = 1,
+                                         .token = "t",
+                                         .owner = "o",
+                                         .kind = "semaphore",
+                                         .fences = &fence,
+                                         .ttl_ms = 5,
+                                         .permits = 3};
+    AUTO_TEXT out = text_new(0);
+    document_lock_grant(&out, &view);
+    assert_string_equal(text_str(&out),
+                        "{\"name\":\"n\",\"status\":\"held\",\"token\":\"t\",\"owner\":\"o\",\"kind\":\"semaphore\","
+                        "\"permits\":3,\"fence\":8,\"ttlMs\":5,\"safeForMs\":0,\"safety\":\"redis\",\"degraded\":false,"
+                        "\"waitedMs\":0}");
+}
+
+static void document_semaphore_status__when_in_use_or_not__then_holders_with_permits_or_null(void **state) {
+    const struct semaphore_holder_view holders[] = {{.lock = ours, .permits = 2}, {.lock = foreign, .permits = 1}};
+    struct semaphore_status_view view = {.name = "n", .kind = "semaphore", .exists = true, .limit = 4, .available = 1};
+    view.holders = holders;
+    view.holder_count = 2;
+    view.fence = 7;
+    view.waiters = 3;
+    AUTO_TEXT out = text_new(0);
+    document_semaphore_status(&out, &view);
+    assert_string_equal(text_str(&out),
+                        "{\"name\":\"n\",\"kind\":\"semaphore\",\"limit\":4,\"available\":1,\"holders\":["
+                        "{\"owner\":\"o\\\"1\",\"fence\":7,\"heldForMs\":0,\"expiresInMs\":5,\"metadata\":{\"a\":1},"
+                        "\"permits\":2},{\"owner\":null,\"fence\":null,\"heldForMs\":null,\"expiresInMs\":null,"
+                        "\"metadata\":null,\"permits\":1}],\"fence\":7,\"waiters\":3}");
+    view = (struct semaphore_status_view){.name = "n", .kind = ""};
+    text_clear(&out);
+    document_semaphore_status(&out, &view);
+    assert_string_equal(text_str(&out),
+                        "{\"name\":\"n\",\"kind\":null,\"limit\":null,\"available\":null,\"holders\":[],"
+                        "\"fence\":null,\"waiters\":0}");
+}
+
 static void document_lock_status__when_held_free_or_unknown__then_so(void **state) {
     struct lock_status_view view = {
         .name = "n", .kind = "lock", .held = true, .holder = &ours, .fence = 7, .waiters = 2};
@@ -102,6 +143,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(document_lock_holder__when_ours_or_foreign__then_values_or_null),
         cmocka_unit_test(document_lock_grant__when_protected_or_not__then_fence_or_null),
+        cmocka_unit_test(document_lock_grant__when_of_a_semaphore__then_permits_instead_of_a_mode),
+        cmocka_unit_test(document_semaphore_status__when_in_use_or_not__then_holders_with_permits_or_null),
         cmocka_unit_test(document_lock_status__when_held_free_or_unknown__then_so),
         cmocka_unit_test(members__when_refused_or_lost__then_extras),
         cmocka_unit_test(small_documents__then_as_in_the_api),

@@ -1,8 +1,9 @@
 -- Takes permits of a semaphore, all of them or none. The same token that has some already is given its grant again.
 -- KEYS  name
--- ARGV  1..10 as lock_acquire   11 permits   12 how many the semaphore has
+-- ARGV  1..10 as lock_acquire   11 permits   12 how many the semaphore has, 0 = as many as it has
 -- Reply as lock_acquire, for one name; with
---   "kind"      1, what the name is used as, and when it is a semaphore with another limit: that limit
+--   "kind"      1, what the name is used as, and when it is a semaphore with another limit or fewer permits than
+--               asked for: that limit; "none" when it is to have as many as it has, and there is none
 --   "held"      1, ms until the first permit ends or -1, and nothing of its holder
 --   "repeated", "granted"   ms left, fence, permits
 local name, holder, ttl, not_after = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -10,7 +11,7 @@ local marker, grant_id, count, limit = ARGV[4], ARGV[5], tonumber(ARGV[11]), ton
 if not lease_is_good(ttl) or not not_after then
     return redis.error_reply('ERR lease or last moment out of range')
 end
-if not count_is_good(count, PERMITS_MAX) or not count_is_good(limit, LIMIT_MAX) or count > limit then
+if not count_is_good(count, PERMITS_MAX) or (limit ~= 0 and not count_is_good(limit, LIMIT_MAX)) then
     return redis.error_reply('ERR permits or limit out of range')
 end
 
@@ -19,12 +20,13 @@ if now > not_after then
     return {now, 'late'}
 end
 local found = look_at_semaphore(name)
-if found ~= 'none' and found ~= SEMAPHORE then
+if found ~= SEMAPHORE and (found ~= 'none' or limit == 0) then
     return {now, 'kind', 1, found}
 end
 take_back(name, now)
-if found == SEMAPHORE and limit_of(name) ~= limit then
-    return {now, 'kind', 1, SEMAPHORE, whole(limit_of(name))}
+local standing_limit = found == SEMAPHORE and limit_of(name) or limit
+if (limit ~= 0 and limit ~= standing_limit) or count > standing_limit then
+    return {now, 'kind', 1, SEMAPHORE, whole(standing_limit)}
 end
 
 local mine = entry_of(name, holder)
