@@ -69,6 +69,7 @@ static void on_released(void *arg, const struct lock_answer *answer) {
 /* Name, token and ?fence= of the request; NULL: answered. holder has the room the ref points to. */
 static struct lock_errand *read_ref(struct request *request, struct lock_ref *ret, char holder[LOCK_HOLDER_SIZE]) {
     static const char *const allowed[] = {"fence", NULL};
+    *ret = (struct lock_ref){.kind = LOCK_KIND_LOCK};
     ret->name = lock_read_name(request, allowed);
     if (ret->name == NULL) return NULL;
     const char *token = lock_read_token(request);

@@ -8,6 +8,7 @@ import urllib.parse
 
 from .case import Case
 from .client import Http
+from .wait import eventually
 
 
 def token():
@@ -16,6 +17,12 @@ def token():
 
 class LockCase(Case):
     """Names of its own for every test; calls on /v1/locks."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for one in cls.services:
+            eventually(lambda one=one: one.get("/readyz").json["degraded"] == [], 20, "Redis is up")
 
     def setUp(self):
         super().setUp()
