@@ -1,4 +1,4 @@
-/* PUT /v1/locks/{name}, PUT /v1/locks and PUT /v1/semaphores/{name}: one lock, a set of them all or nothing, permits. */
+/* PUT /v1/locks/{name}, PUT /v1/locks, PUT /v1/semaphores/{name}: one lock, a set all or nothing, permits. */
 #include "base/memory.h"
 #include "codec/bodies_lock.h"
 #include "endpoints/lock_reply.h"
