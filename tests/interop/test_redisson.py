@@ -158,7 +158,7 @@ class Relatives:
 
 
 for_each_redisson(globals(), RLock, Relatives)
-del RLock, Relatives
+del RLock, Relatives, Exclusive
 
 if __name__ == "__main__":
     main()

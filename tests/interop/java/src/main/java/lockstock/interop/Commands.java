@@ -71,6 +71,7 @@ final class Commands {
         commands.put("setPermits", a -> permits(a).trySetPermits(integer(a[1])));
         commands.put("available", a -> permits(a).availablePermits());
         commands.put("acquire", a -> acquire(permits(a), integer(a[1]), number(a[2]), number(a[3])));
+        commands.put("enter", a -> enter(permits(a), integer(a[1]), integer(a[2])));
         commands.put("release", a -> permits(a).tryRelease(List.of(a[1].split(","))));
     }
 
@@ -90,6 +91,19 @@ final class Commands {
             counter.set(String.valueOf(1 + (value == null ? 0 : Long.parseLong(value))));
             spans.append(i == 0 ? "" : ",").append(begin).append('-').append(System.nanoTime());
             lock.unlock();
+        }
+        return spans.toString();
+    }
+
+    /** Takes permits and gives them back, a number of times; spans as of critical. */
+    private static String enter(RPermitExpirableSemaphore permits, int count, int turns) throws Exception {
+        StringBuilder spans = new StringBuilder();
+        for (int i = 0; i < turns; i++) {
+            List<String> ids = permits.acquire(count, 10_000, MILLISECONDS);
+            long begin = System.nanoTime();
+            Thread.sleep(1);
+            spans.append(i == 0 ? "" : ",").append(begin).append('-').append(System.nanoTime());
+            permits.release(ids);
         }
         return spans.toString();
     }
