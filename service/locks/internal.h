@@ -29,7 +29,8 @@ struct locks {
     size_t cleaning;       /* leftovers being released, before the breaker closes */
     struct list doubts;    /* undelivered grants that may yet be confirmed, oldest first */
     struct loop_timer *doubt_timer;
-    struct list forces; /* waiting for an epoch */
+    char moved_to[LOCK_NAME_MAX + 1]; /* the queue a set has just moved to; "" = none */
+    struct list forces;               /* waiting for an epoch */
     size_t force_count;
     struct loop_timer *sweep_timer;
     bool sweeping;

@@ -61,6 +61,7 @@ struct queue {
     struct locks *locks;  /* set by its owner, as all below */
     struct place *asking; /* its acquire, or a release that hands over to it, is on its way */
     bool stirred;         /* something happened meanwhile: ask again */
+    bool polled;          /* the last ask was sent because time had passed */
     bool pinned;          /* an answer is being taken: it stays, even empty */
     unsigned handoffs;    /* local hand-overs in a row */
     int32_t yield_ms;

@@ -46,16 +46,19 @@ void queue_settle(struct locks *locks, struct queue *queue) {
 
 static void on_message(void *arg, const char *channel, const char *payload, size_t len) {
     struct queue *queue = arg;
+    queue->polled = false;
     turn(queue->locks, queue);
 }
 
 static void on_listening(void *arg) {
     struct queue *queue = arg;
+    queue->polled = false;
     turn(queue->locks, queue);
 }
 
 static void on_time(void *arg) {
     struct queue *queue = arg;
+    queue->polled = queue->not_before_ms == 0;
     turn(queue->locks, queue);
 }
 
@@ -147,10 +150,10 @@ static void send(struct locks *locks, struct place *place, const char *grant, co
 
 /* What became of the place that asked. */
 enum verdict {
-    HEAD_WAITS,  /* it stands where it stood, or in another queue */
+    HEAD_WAITS,  /* it stands where it stood */
     HEAD_TOOK,   /* it holds, and has left */
     HEAD_SHARES, /* it holds, has left, and the next may hold beside it */
-    HEAD_LEFT    /* it was refused */
+    HEAD_LEFT    /* it was refused, or waits for another of its names */
 };
 
 /* Between the answer and this the queue is pinned: it may have lost all its places. It may be gone when this returns.
@@ -188,16 +191,19 @@ static void refuse_kind(struct locks *locks, struct place *place, const struct r
     place_refuse(locks, place, &answer);
 }
 
-/* Held elsewhere; a set goes to wait where it met the holder. */
-static void take_held(struct locks *locks, struct place *place, const struct redis_value *value) {
+/* Held elsewhere; a set goes to wait where it met the holder, and leaves the turn to the next here. */
+static enum verdict take_held(struct locks *locks, struct place *place, const struct redis_value *value) {
     size_t index = (size_t)redis_int(redis_at(value, 2));
     const char *name = index >= 1 && index <= place->count ? place->names[index - 1] : place->names[0];
-    if (strcmp(name, place->queue->name) != 0) place_move(locks->queues, place, name);
+    bool moves = strcmp(name, place->queue->name) != 0;
+    if (moves) place_move(locks->queues, place, name);
     struct queue *queue = place->queue;
     queue_note_holder(queue, value, 3);
     queue->yield_ms = 0; /* somebody took the turn we left */
     turn_wait(locks, queue, queue->holder.expires_in_ms);
+    if (moves) (void)text_format(locks->moved_to, sizeof locks->moved_to, "%s", queue->name);
     place_due(locks, place);
+    return moves ? HEAD_LEFT : HEAD_WAITS;
 }
 
 static enum verdict ask_again(struct locks *locks, struct place *place) {
@@ -216,6 +222,12 @@ static bool is_answer(const struct redis_value *value, const char *event) {
     return false;
 }
 
+/* A lock that came free before its lease ended, without a message that we heard. */
+static void count_found(const struct queue *queue) {
+    int64_t early_ms = queue->seen_ms + queue->holder.expires_in_ms - clock_mono_ms();
+    if (queue->polled && queue->holder.held && early_ms > 0) metric_add(METRIC_LEASE_FOUND, 0, 1);
+}
+
 void turn_granted(struct locks *locks, struct place *place, const struct grant *grant, bool handed) {
     struct queue *queue = place->queue;
     int64_t left_ms = grant->left_ms;
@@ -223,6 +235,7 @@ void turn_granted(struct locks *locks, struct place *place, const struct grant *
     queue->asking = NULL;
     queue->pinned = true;
     queue->handoffs = handed ? queue->handoffs + 1 : 0;
+    count_found(queue);
     note_own(queue, place, grant);
     place_granted(locks, place, grant);
     go_on(locks, queue, verdict, left_ms);
@@ -242,10 +255,7 @@ static enum verdict take_refusal(struct locks *locks, struct place *place, const
     const char *what = redis_str(redis_at(value, 1), NULL);
     if (strcmp(what, "late") == 0) return ask_again(locks, place);
     place->lates = 0;
-    if (strcmp(what, "held") == 0) {
-        take_held(locks, place, value);
-        return HEAD_WAITS;
-    }
+    if (strcmp(what, "held") == 0) return take_held(locks, place, value);
     if (strcmp(what, "kind") == 0) {
         refuse_kind(locks, place, value);
         return HEAD_LEFT;
@@ -285,6 +295,16 @@ static bool says(const struct redis_value *value, const char *word) {
     return strcmp(redis_str(redis_at(value, 1), NULL), word) == 0;
 }
 
+/* While a set was on its way to another queue, the message it would have waited for there may have come and gone. */
+static void look_where_moved(struct locks *locks) {
+    if (locks->moved_to[0] == '\0') return;
+    struct queue *queue = queue_find(locks->queues, locks->moved_to);
+    locks->moved_to[0] = '\0';
+    if (queue == NULL) return;
+    queue->polled = false;
+    turn(locks, queue);
+}
+
 static void on_acquired(void *arg, const struct redis_value *value, bool sent) {
     struct asking asking = take_call(arg);
     struct locks *locks = asking.locks;
@@ -306,6 +326,7 @@ static void on_acquired(void *arg, const struct redis_value *value, bool sent) {
     }
     queue->pinned = true;
     go_on(locks, queue, take_refusal(locks, place, value), 0);
+    look_where_moved(locks);
 }
 
 /* -- looking from behind */
@@ -360,6 +381,7 @@ void turn(struct locks *locks, struct queue *queue) {
         return;
     }
     queue->asking = head;
+    queue->not_before_ms = 0;
     text_uuid(head->grant);
     send(locks, head, head->grant, "take", on_acquired);
 }

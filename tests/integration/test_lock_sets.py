@@ -142,6 +142,7 @@ class Sets(LockCase):
                 self.assertEqual((done.status, sorted(done.json["released"])), (200, sorted(some)))
         with concurrent.futures.ThreadPoolExecutor(10) as pool:
             list(pool.map(work, plans))
+        self.assertEqual(self.metric("lockstock_lock_found_by_polling_total"), 0)
 
     def test_set__when_malformed__then_400(self):
         for names in ([], ["a", "a"], [1], ["x"] * 65, "a", None):
