@@ -115,7 +115,8 @@ void lock_reply_problem(struct request *request, const struct lock_answer *answe
     if (answer->error == ERROR_LOCK_HELD) write_held(&extras, answer, of_set);
     if (answer->error == ERROR_LEASE_LOST) members_lease_lost(&extras, answer->reason, answer->other_since_ms);
     if (answer->error == ERROR_LOCK_KIND) members_lock_kind(&extras, answer->kind);
-    int retry_after_s = answer->error == ERROR_TOO_MANY_WAITERS ? RETRY_WHEN_FULL_S : answer->retry_after_s;
+    bool is_full = answer->error == ERROR_TOO_MANY_WAITERS || answer->error == ERROR_RATE_LIMITED;
+    int retry_after_s = is_full ? RETRY_WHEN_FULL_S : answer->retry_after_s;
     request_problem_after(request, answer->error, detail_of(answer, detail, sizeof detail),
                           extras.len > 0 ? text_str(&extras) : NULL, retry_after_s);
 }
