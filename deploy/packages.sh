@@ -7,9 +7,9 @@ set -euo pipefail
 packages_of() {
     case $1 in
     build) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev libmicrohttpd-dev libhiredis-dev libjansson-dev \
-        libssl-dev default-libmysqlclient-dev libcmocka-dev ;;
+        libssl-dev libcurl4-openssl-dev default-libmysqlclient-dev libcmocka-dev ;;
     servers) echo mariadb-server redis-server curl ;;
-    test) echo python3 python3-pymysql python3-yaml ;;
+    test) echo python3 python3-pymysql python3-yaml curl iproute2 ;;
     lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;
     interop) echo default-jdk-headless maven nodejs npm ;;
     bench) echo wrk python3 python3-pymysql ;;
