@@ -272,6 +272,7 @@ class Delivery(LockCase):
 
     def test_repeat__when_the_first_is_being_given_up_on_another_instance__then_never_freed_under_the_client(self):
         other = self.instance("b").start()
+        self.until_redis()
         client = other.http()
         self.addCleanup(client.close)
         name, mine = self.name(), token()
@@ -382,6 +383,7 @@ class Drain(LockCase):
 
     def test_sigterm__when_some_wait__then_503_retry_after_0_and_leases_stay(self):
         one = self.instance("d").start()
+        self.until_redis()
         self.http = one.http()
         name = self.name()
         grant = self.held(name)

@@ -290,6 +290,7 @@ class Fences(LockCase):
         before = self.epoch()
         drawn = self.db.value("SELECT epoch FROM fence_epochs")
         other = self.instance("b").start()
+        self.until_redis()
         client = other.http()
         self.addCleanup(client.close)
         reply = client.put(self.path(self.name()))
