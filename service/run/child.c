@@ -5,6 +5,7 @@
 #include "run/child.h"
 
 #include "run/terminal.h"
+#include "run/tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -61,8 +62,14 @@ void child_reap(struct child *child) {
         if (pid == child->group && !child->ended) note(child, status);
 }
 
-bool child_group_lives(const struct child *child) {
-    return child->group > 0 && (kill(-child->group, 0) == 0 || errno == EPERM);
+bool child_any_lives(const struct child *child) {
+    if (child->group > 0 && (kill(-child->group, 0) == 0 || errno == EPERM)) return true;
+    return child->group > 0 && tree_signal(getpid(), getsid(0), 0) > 0;
+}
+
+void child_signal_all(const struct child *child, int number) {
+    if (child->group > 0) (void)tree_signal(getpid(), getsid(0), number);
+    child_signal_group(child, number);
 }
 
 void child_signal_group(const struct child *child, int number) {

@@ -1,5 +1,5 @@
-/* The command: one process that leads a group of its own, and whatever it starts. We are the reaper of its orphans, so
-   that an empty group is seen as empty. */
+/* The command: one process that leads a group of its own, and whatever it starts. We are the reaper of its orphans:
+   they stay below us, and an empty group is seen as empty. */
 #pragma once
 
 #include "base/result.h"
@@ -28,8 +28,9 @@ struct child_terms {
 RESULT child_start(struct child *child, const struct child_terms *terms);
 /* Collects what ended or stopped; call it on SIGCHLD. */
 void child_reap(struct child *child);
-/* Processes of the group are left. */
-bool child_group_lives(const struct child *child);
-/* Harmless when there is nobody. */
+/* Processes of the group are left, or descendants in other groups of our session. */
+bool child_any_lives(const struct child *child);
+/* The group and those descendants. Harmless when there is nobody, as the others. */
+void child_signal_all(const struct child *child, int number);
 void child_signal_group(const struct child *child, int number);
 void child_signal_leader(const struct child *child, int number);

@@ -6,6 +6,7 @@
 #include "run/guard.h"
 
 #include "run/timer.h"
+#include "run/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,29 +19,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define KILL_ROUNDS 8
+
 enum { LIFE_FD = 0, TIMER_FD = 1, FDS_KEPT = 2 };
 
-static void kill_group(const struct guard *guard) {
-    int group = *guard->group;
-    if (group > 0) (void)kill(-group, SIGKILL);
+/* Whom the guard looks after. */
+struct ward {
+    const struct guard *guard;
+    pid_t parent, session;
+};
+
+/* What is below the command is found before the command dies, or it would be found nowhere: when the parent is dead,
+   orphans go to init. The walk is repeated for those that were being born. */
+static void kill_all(const struct ward *ward) {
+    int group = *ward->guard->group;
+    for (int round = 0; group > 0 && round < KILL_ROUNDS; round++) {
+        size_t found = tree_signal(group, ward->session, SIGKILL) + tree_signal(ward->parent, ward->session, SIGKILL);
+        if (kill(-group, SIGKILL) != 0 && found == 0) return;
+    }
 }
 
-/* One that was stopped with its command learns now that it is over. */
-static void kill_at_deadline(const struct guard *guard, pid_t parent) {
-    kill_group(guard);
-    (void)kill(parent, SIGCONT);
-}
-
-static void watch(const struct guard *guard, pid_t parent) {
+static void watch(const struct ward *ward) {
     struct pollfd fds[] = {{.fd = LIFE_FD, .events = POLLIN}, {.fd = TIMER_FD, .events = POLLIN}};
     nfds_t count = 2;
     while (fds[0].revents == 0) {
         if (poll(fds, count, -1) < 0) continue;
         if (count == 1 || fds[1].revents == 0) continue;
-        kill_at_deadline(guard, parent);
-        count = 1; /* it stays due: only the parent's end is still of interest */
+        kill_all(ward);
+        (void)kill(ward->parent, SIGCONT); /* one that was stopped with its command learns now that it is over */
+        count = 1;                         /* it stays due: only the parent's end is still of interest */
     }
-    kill_group(guard);
+    kill_all(ward);
 }
 
 /* The two descriptors become 0 and 1 whatever they were, by way of numbers that collide with neither. */
@@ -52,13 +61,14 @@ static bool keep_only(int life, int timer) {
 }
 
 static _Noreturn void guard_main(const struct guard *guard, int life, pid_t parent) {
+    struct ward ward = {guard, parent, getsid(0)};
     sigset_t all;
     sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "lockstock-guard");
     if (!keep_only(life, guard->timer)) _exit(EXIT_FAILURE);
-    watch(guard, parent);
+    watch(&ward);
     _exit(EXIT_SUCCESS);
 }
 

@@ -1,4 +1,4 @@
-/* The guard: a process of its own that kills the command's process group when the lease ends or when `lockstock run`
+/* The guard: a process of its own that kills the command and all below it when the lease ends, or when `lockstock run`
    itself dies, stopped or not. Forked before any thread; in a session of its own, so that no terminal reaches it. */
 #pragma once
 

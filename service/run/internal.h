@@ -1,6 +1,6 @@
 /* One `lockstock run`, from its arguments to its exit status. Private to run/.
 
-        TAKING ──granted──▶ KEEPING ──group empty──▶ RELEASING ──▶ OVER
+        TAKING ──granted──▶ KEEPING ──nobody left──▶ RELEASING ──▶ OVER
           │  └──── not had, refused, signal ──────────▲              ▲
           └───────────────────────────────── nothing to release ─────┘
    Everything but the HTTP calls happens on one thread, which waits in one poll(2) for signals, answers and time. Each
@@ -24,7 +24,7 @@
 
 enum phase { PHASE_TAKING, PHASE_KEEPING, PHASE_RELEASING, PHASE_OVER };
 
-/* Why the command's group is being ended. */
+/* Why the command, or what is left of it, is being ended. */
 enum ending { ENDING_NOT, ENDING_EXITED, ENDING_LOST };
 
 struct run {

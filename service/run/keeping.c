@@ -2,7 +2,8 @@
    1. The command runs only before lease.kill_at. This file watches it and so does the guard, by a timer each; neither
       asks the HTTP thread.
    2. lease.kill_at moves only when an answer has told a new lease, and counts from when that request was sent.
-   3. The group is ended once, for the first reason; the loss of the lock wins over an ordinary end.
+   3. The command is ended once, with all below it, for the first reason; the loss of the lock wins over an ordinary
+   end.
    4. While the group is stopped by the terminal we are stopped too; it goes on only after a look at the clock. */
 #include "run/internal.h"
 
@@ -73,8 +74,8 @@ void keeping_begin(struct run *run) {
 static void begin_to_end(struct run *run, enum ending why, int64_t kill_at) {
     run->ending = why;
     run->kill_at = kill_at < run->lease.kill_at ? kill_at : run->lease.kill_at;
-    child_signal_group(&run->child, SIGTERM);
-    child_signal_group(&run->child, SIGCONT);
+    child_signal_all(&run->child, SIGTERM);
+    child_signal_all(&run->child, SIGCONT);
 }
 
 static void lose(struct run *run, int64_t kill_at) {
@@ -94,10 +95,10 @@ static void finish(struct run *run) {
 }
 
 static void go_on_ending(struct run *run, int64_t now_ms) {
-    if (run->child.ended && !child_group_lives(&run->child))
+    if (run->child.ended && !child_any_lives(&run->child))
         finish(run);
     else if (now_ms >= run->kill_at)
-        child_signal_group(&run->child, SIGKILL);
+        child_signal_all(&run->child, SIGKILL);
 }
 
 /* -- answers and time */

@@ -7,6 +7,7 @@ import pty
 import re
 import secrets
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -133,6 +134,18 @@ class Command(RunCase):
         self.assertGreater(heart.last_beat(), begun)
         self.assertLess(heart.last_beat(), gone)
         self.assertLess(time.monotonic() - begun, 10)
+
+    def test_leftovers__when_in_a_group_of_their_own__then_ended_and_in_a_session_of_their_own__then_not(self):
+        apart, away = Heart(self.folder, "apart", stubborn=True), Heart(self.folder, "away", life_s=3)
+        script = (f'timeout 60 {" ".join(map(shlex.quote, apart.command))} &'
+                  f' setsid {" ".join(map(shlex.quote, away.command))} &'
+                  f' while [ ! -s {apart.path} ] || [ ! -s {away.path} ]; do :; done')
+        one = self.runner(self.name(), ["sh", "-c", script], **SHORT)
+        self.assertEqual(one.status(), 0)
+        ended = time.monotonic()
+        self.assertLess(apart.last_beat(), ended)
+        eventually(lambda: away.last_beat() > ended + 0.2, 5, "the daemon lives")
+        self.assertLess(apart.last_beat(), ended)
 
     def gone_at_after_held(self, name):
         eventually(lambda: self.is_held(name), 10, "held")
@@ -435,8 +448,17 @@ class Loss(RunCase):
 
     def test_run__when_killed__then_its_command_is_too(self):
         one, heart = self.beating(self.name(), stubborn=True)
+        killed = time.monotonic()
         one.process.kill()
-        self.assertLess(heart.until_dead() - time.monotonic(), 0.2)
+        self.assertLess(heart.until_dead() - killed, 0.5)
+
+    def test_run__when_killed__then_what_left_the_group_is_too(self):
+        heart = Heart(self.folder, "apart", stubborn=True)
+        one = self.runner(self.name(), ["sh", "-c", 'timeout 60 "$@"; true', "sh", *heart.command], **SHORT)
+        heart.until_beating()
+        killed = time.monotonic()
+        one.process.kill()
+        self.assertLess(heart.until_dead() - killed, 0.5)
 
     def test_run__when_stopped__then_its_command_is_dead_before_the_lease_ends(self):
         name = self.name()
@@ -465,10 +487,20 @@ class Frozen(RunCase):
             gone = self.gone_at(name)
             died = heart.until_dead()
             with self.subTest(stubborn=stubborn):
-                self.assertLess(died, gone)
+                self.assertLess(died, gone if stubborn else gone - GRACE_MS / 2000)
                 self.assertGreater(died - frozen, TTL_MS / 3000)
                 self.assertEqual(one.status(), STATUS_LOST, one.text())
             self.service._process.thaw()  # pylint: disable=protected-access
+
+    def test_service__when_frozen__then_dead_too_what_left_the_group(self):
+        name = self.name()
+        heart = Heart(self.folder, "apart", stubborn=True)
+        one = self.runner(name, ["sh", "-c", 'timeout 60 "$@"; true', "sh", *heart.command], **SHORT)
+        heart.until_beating()
+        self.frozen_service()
+        gone = self.gone_at(name)
+        self.assertLess(heart.until_dead(), gone)
+        self.assertEqual(one.status(), STATUS_LOST, one.text())
 
     def test_deadline__when_switched_off__then_the_command_outlives_its_lease(self):
         name = self.name()
