@@ -234,6 +234,7 @@ static void stop(struct instance *instance) {
     struct service *service = &instance->service;
     service->http = http_free(service->http);
     service->redis = redis_free(service->redis);
+    if (service->locks != NULL) locks_use_redis(service->locks, NULL);
     if (service->pool != NULL) {
         pool_stop(service->pool);
         pool_collect(service->pool);

@@ -36,3 +36,24 @@ CREATE TABLE IF NOT EXISTS lock_audit (
     PRIMARY KEY (id),
     KEY idx_lock_audit_name (name, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- Leases of names kept here ("store": "database"). A row is taken, renewed and released by one UPDATE each, with the time
+-- of this server; last_… tell the holder before what became of its lease.
+CREATE TABLE IF NOT EXISTS lock_leases (
+    name        VARCHAR(200)  CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    fence       BIGINT        NOT NULL,
+    holder      CHAR(64)      CHARACTER SET ascii COLLATE ascii_bin NULL,
+    grant_id    CHAR(36)      CHARACTER SET ascii COLLATE ascii_bin NULL,
+    confirmed   TINYINT       NOT NULL DEFAULT 0,
+    owner       VARCHAR(128)  NULL,
+    metadata    VARCHAR(2048) NULL,
+    taken_at    DATETIME(6)   NULL,
+    lease_until DATETIME(6)   NULL,
+    used_at     DATETIME(6)   NOT NULL,
+    last_holder CHAR(64)      CHARACTER SET ascii COLLATE ascii_bin NULL,
+    last_reason VARCHAR(12)   CHARACTER SET ascii COLLATE ascii_bin NULL,
+    last_fence  BIGINT        NULL,
+    last_at     DATETIME(6)   NULL,
+    PRIMARY KEY (name),
+    KEY idx_lock_leases_used_at (used_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

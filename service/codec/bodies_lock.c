@@ -10,7 +10,7 @@
 
 static const char *kind_word(int64_t index) { return lock_kind_name((enum lock_kind)index); }
 static const char *mode_word(int64_t index) { return "exclusive"; }
-static const char *store_word(int64_t index) { return "redis"; }
+static const char *store_word(int64_t index) { return index == 0 ? "redis" : "database"; }
 static const char *down_word(int64_t index) { return index == 0 ? "closed" : "open"; }
 
 struct lock_values {
@@ -42,7 +42,7 @@ static const struct field lock_list[] = {
      .max = LOCK_SET_MAX},
     WORD_FIELD("kind", kind, kind_word, LOCK_KIND_COUNT),
     WORD_FIELD("mode", mode, mode_word, 1),
-    WORD_FIELD("store", store, store_word, 1),
+    WORD_FIELD("store", store, store_word, 2),
     TTL_FIELD(struct lock_values, ttl_ms),
     {.name = "waitMs",
      .kind = FIELD_INTEGER,
@@ -103,15 +103,24 @@ static void check_token(struct reader *reader, const char *token) {
     reader_find(reader, &(struct place){.name = "token"}, "must be 16 to 64 of A-Z a-z 0-9 _ -");
 }
 
+/* In the database there are locks of kind lock only, one by one. */
+static void check_store(struct reader *reader, const struct lock_values *values) {
+    if (values->store == 0) return;
+    if (values->kind != LOCK_KIND_LOCK)
+        reader_find(reader, &(struct place){.name = "kind"}, "must be lock in the database store");
+    if (values->names != NULL) reader_find(reader, &(struct place){.name = "store"}, "a set is kept in redis");
+}
+
 static RESULT read_lock(struct reader *reader, const struct fields *fields, struct lock_values *values) {
     reader_object(reader, fields, reader->root, NULL, values);
     check_token(reader, values->token);
+    check_store(reader, values);
     return reader_verdict(reader);
 }
 
 static void take(struct lock_values *values, struct lock_body *ret) {
     *ret = (struct lock_body){.ttl_ms = values->ttl_ms, .wait_ms = values->wait_ms, .metadata = dump(values->metadata)};
-    ret->kind = (enum lock_kind)values->kind;
+    ret->kind = values->store == 0 ? (enum lock_kind)values->kind : LOCK_KIND_DATABASE;
     ret->when_down = values->down < 0 ? LOCK_DOWN_DEFAULT : values->down == 0 ? LOCK_DOWN_CLOSED : LOCK_DOWN_OPEN;
     memcpy(ret->token, values->token, sizeof ret->token);
     memcpy(ret->owner, values->owner, sizeof ret->owner);
@@ -154,6 +163,7 @@ RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, 
     TRY(reader_open(&reader, body, len, errors));
     reader_object(&reader, &set_fields, reader.root, NULL, &values);
     check_token(&reader, values.token);
+    check_store(&reader, &values);
     if (values.names != NULL) check_names(&reader, values.names);
     TRY(reader_verdict(&reader));
     take(&values, &ret->terms);

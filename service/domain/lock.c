@@ -11,11 +11,15 @@
 #define MARGIN_DIVISOR 100
 
 const char *lock_kind_name(enum lock_kind kind) {
-    static const char *const names[LOCK_KIND_ALL] = {[LOCK_KIND_LOCK] = "lock", [LOCK_KIND_SEMAPHORE] = "semaphore"};
+    static const char *const names[LOCK_KIND_ALL] = {
+        [LOCK_KIND_LOCK] = "lock", [LOCK_KIND_SEMAPHORE] = "semaphore", [LOCK_KIND_DATABASE] = "database"};
     return names[kind];
 }
 
-const char *lock_safety_name(enum lock_safety safety) { return safety == LOCK_SAFETY_REDIS ? "redis" : "none"; }
+const char *lock_safety_name(enum lock_safety safety) {
+    static const char *const names[] = {"redis", "database", "none"};
+    return names[safety];
+}
 
 static bool begins_with(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
 

@@ -25,12 +25,13 @@ enum lock_kind {
     LOCK_KIND_LOCK,
     LOCK_KIND_COUNT, /* words of PUT /v1/locks; behind them what has a path of its own */
     LOCK_KIND_SEMAPHORE = LOCK_KIND_COUNT,
+    LOCK_KIND_DATABASE, /* a lock with "store": "database" */
     LOCK_KIND_ALL
 };
 const char *lock_kind_name(enum lock_kind kind);
 
 /* What protects a grant. */
-enum lock_safety { LOCK_SAFETY_REDIS, LOCK_SAFETY_NONE };
+enum lock_safety { LOCK_SAFETY_REDIS, LOCK_SAFETY_DATABASE, LOCK_SAFETY_NONE };
 const char *lock_safety_name(enum lock_safety safety);
 
 /* What to do when the lock store is away; by default the setting decides. */

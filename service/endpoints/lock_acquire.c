@@ -59,6 +59,11 @@ static void set_location(struct reply *reply, enum lock_kind kind, const char *n
     (void)text_format(reply->location, sizeof reply->location, "%s", text_str(&location));
 }
 
+/* Where a lock is kept is not its kind. */
+static const char *kind_word(enum lock_kind kind) {
+    return lock_kind_name(kind == LOCK_KIND_DATABASE ? LOCK_KIND_LOCK : kind);
+}
+
 static void reply_granted(struct acquiring *acquiring, const struct lock_answer *answer) {
     struct reply reply = reply_new(answer->outcome == LOCK_GRANTED ? STATUS_CREATED : STATUS_OK);
     const struct lock_grant_view view = {.names = (const char *const *)acquiring->names,
@@ -66,7 +71,7 @@ static void reply_granted(struct acquiring *acquiring, const struct lock_answer 
                                          .is_set = acquiring->is_set,
                                          .token = acquiring->token,
                                          .owner = acquiring->owner,
-                                         .kind = lock_kind_name(acquiring->kind),
+                                         .kind = kind_word(acquiring->kind),
                                          .safety = answer->safety,
                                          .fences = answer->fences,
                                          .ttl_ms = answer->ttl_ms,

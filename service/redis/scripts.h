@@ -14,6 +14,7 @@ extern const char script_lock_fence[];
 extern const char script_lock_names[];
 extern const char script_lock_list[];
 extern const char script_lock_force[];
+extern const char script_lock_bind[];
 extern const char script_semaphore_acquire[];
 extern const char script_semaphore_renew[];
 extern const char script_semaphore_release[];

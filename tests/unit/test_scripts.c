@@ -26,6 +26,7 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
         {SCRIPT_LOCK_NAMES, "ZRANGEBYLEX"},
         {SCRIPT_LOCK_LIST, "'sweep'"},
         {SCRIPT_LOCK_FORCE, "'forced'"},
+        {SCRIPT_LOCK_BIND, "'bound'"},
         {SCRIPT_SEMAPHORE_ACQUIRE, "take_back(name, now)"},
         {SCRIPT_SEMAPHORE_RENEW, "'XX'"},
         {SCRIPT_SEMAPHORE_RELEASE, "redisson_sc:"},

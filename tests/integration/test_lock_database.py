@@ -1,0 +1,266 @@
+"""Names kept in the database: taken, renewed, released, waited for, with Redis, without it, and after it lost everything."""
+
+import concurrent.futures
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from support.case import main  # pylint: disable=wrong-import-position
+from support.locks import LockCase, Parked, token
+from support.resp import JavaLock
+from support.wait import eventually
+
+SPAN = 2 ** 32
+
+
+class DatabaseCase(LockCase):
+
+    def put(self, name, http=None, **body):
+        return super().put(name, http, **{"store": "database", **body})
+
+    def service_put(self, name, number=0, **body):
+        return super().service_put(name, number, **{"store": "database", **body})
+
+    def status(self, name, http=None):
+        reply = (http or self.http).get(self.path(name))
+        self.assertEqual(reply.status, 200, reply)
+        return reply.json
+
+    def parked(self, name, number=0, **body):
+        one = Parked(self.services[number].port, self.path(name), {"store": "database", "waitMs": 15000, **body})
+        self.addCleanup(one.close)
+        return one
+
+    def until_waiting(self, name, count):
+        eventually(lambda: self.status(name)["waiters"] == count, 5, f"{count} waiters")
+
+    def row(self, name):
+        return self.db.rows("SELECT * FROM lock_leases WHERE name=%s", name)[0]
+
+    def without_redis(self):
+        self.stack.redis.kill()
+        self.addCleanup(self.heal)
+        self.until_ready("redis")
+
+    def heal(self):
+        self.stack.heal()
+        self.until_ready()
+
+
+class Acquire(DatabaseCase):
+
+    def test_put__when_free__then_201_with_everything_and_only_a_digest_in_the_row(self):
+        name, mine = self.name(), token()
+        reply = self.put(name, token=mine, owner="billing-1", ttlMs=20000, metadata={"job": 7})
+        self.assertEqual(reply.status, 201, reply)
+        grant = reply.json
+        self.assertEqual({k: grant[k] for k in ("name", "status", "token", "owner", "kind", "mode", "ttlMs", "safety",
+                                                "degraded")},
+                         {"name": name, "status": "held", "token": mine, "owner": "billing-1", "kind": "lock",
+                          "mode": "exclusive", "ttlMs": 20000, "safety": "database", "degraded": False})
+        self.assertGreaterEqual(grant["fence"], SPAN)
+        self.assertTrue(19000 < grant["safeForMs"] < 20000, grant)
+        self.assertNotIn(mine, str(self.row(name)))
+        self.assertEqual(self.redis.call("EXISTS", name), 0)
+
+    def test_put__when_held__then_423_says_by_whom(self):
+        name = self.name()
+        grant = self.held(name, owner="first", metadata={"a": [1, "ä"]})
+        holder = self.assert_problem(self.put(name), 423, "LCK-001", waiters=0)["holder"]
+        self.assertEqual((holder["owner"], holder["fence"], holder["metadata"]), ("first", grant["fence"], {"a": [1, "ä"]}))
+        self.assertTrue(0 <= holder["heldForMs"] < 5000 and 25000 < holder["expiresInMs"] <= 30000, holder)
+        self.assertEqual(self.status(name)["holders"][0]["owner"], "first")
+
+    def test_put__when_repeated__then_200_same_fence_and_not_extended(self):
+        name, mine = self.name(), token()
+        first = self.held(name, token=mine, ttlMs=5000)
+        time.sleep(0.05)
+        again = self.put(name, token=mine, ttlMs=60000)
+        self.assertEqual((again.status, again.json["fence"]), (200, first["fence"]))
+        self.assertLess(again.json["safeForMs"], first["safeForMs"])
+
+    def test_put__when_sent_30_times_in_parallel__then_one_grant(self):
+        name, mine = self.name(), token()
+        with concurrent.futures.ThreadPoolExecutor(30) as pool:
+            replies = list(pool.map(lambda _: self.service_put(name, token=mine, waitMs=3000), range(30)))
+        self.assertEqual(len({r.json["fence"] for r in replies}), 1, replies)
+        self.assertEqual(sorted(r.status for r in replies), [200] * 29 + [201])
+
+    def test_put__when_the_lease_is_over__then_the_next_has_it_and_the_first_is_told(self):
+        name = self.name()
+        first = self.held(name, ttlMs=200)
+        second = self.put(name, waitMs=5000)
+        self.assertEqual(second.status, 201, second)
+        self.assertGreater(second.json["fence"], first["fence"])
+        document = self.assert_problem(self.patch(name, first["token"], ttlMs=500), 410, "LCK-002", reason="expired")
+        self.assertIsNotNone(document["heldByOtherSince"])
+
+    def test_kind__when_not_lock_or_a_set__then_400(self):
+        name = self.name()
+        self.assert_problem(self.put(name, store="disk"), 400, "SYS-003")
+        self.assert_problem(self.http.put("/v1/locks", {"names": [name], "store": "database"}), 400, "SYS-003")
+
+
+class RenewAndRelease(DatabaseCase):
+
+    def test_renew__then_it_lives_on(self):
+        name = self.name()
+        grant = self.held(name, ttlMs=1000)
+        reply = self.patch(name, grant["token"], ttlMs=30000)
+        self.assertEqual((reply.status, reply.json["fence"], reply.json["safety"], reply.json["owner"]),
+                         (200, grant["fence"], "database", grant["owner"]), reply)
+        time.sleep(1.1)
+        self.assertEqual(self.put(name).status, 423)
+
+    def test_release__when_repeated__then_204_and_a_later_holder_keeps_it(self):
+        name = self.name()
+        grant = self.held(name)
+        self.let_go(grant)
+        self.let_go(grant)
+        later = self.held(name)
+        self.assertEqual(self.delete(name, grant["token"]).status, 204, "a repeat within a minute")
+        self.assertEqual(self.status(name)["fence"], later["fence"])
+        self.assertTrue(self.status(name)["held"])
+
+    def test_lost__when_unknown_or_another_fence__then_410_with_the_reason(self):
+        name = self.name()
+        grant = self.held(name, ttlMs=100)
+        time.sleep(0.15)
+        self.assert_problem(self.delete(name, grant["token"]), 410, "LCK-002", reason="expired", heldByOtherSince=None)
+        self.assert_problem(self.patch(name, token(), ttlMs=500), 410, "LCK-002", reason="unknown")
+        again = self.held(name, token=grant["token"])
+        self.assert_problem(self.delete(name, grant["token"], fence=grant["fence"]), 410, "LCK-002", reason="superseded")
+        self.assertEqual(self.delete(name, grant["token"], fence=again["fence"]).status, 204)
+
+
+class Waiting(DatabaseCase):
+    INSTANCES = 2
+
+    def test_release__then_the_first_waiter_has_it_at_once_then_the_next(self):
+        name = self.name()
+        grant = self.held(name)
+        waiters = []
+        for number in range(3):
+            waiters.append(self.parked(name, owner=f"w{number}"))
+            self.until_waiting(name, number + 1)
+        fence = grant["fence"]
+        for number, waiter in enumerate(waiters):
+            begun = time.monotonic()
+            self.let_go(grant)
+            grant = waiter.reply().json
+            self.assertEqual(grant["owner"], f"w{number}")
+            self.assertGreater(grant["fence"], fence)
+            self.assertLess(time.monotonic() - begun, 0.5, "not by polling")
+            fence = grant["fence"]
+
+    def test_release__when_on_the_other_instance__then_woken_by_the_message(self):
+        name = self.name()
+        grant = self.held(name, self.client(1))
+        waiter = self.parked(name)
+        self.until_waiting(name, 1)
+        eventually(lambda: self.redis.call("PUBSUB", "NUMSUB", "redisson_lock__channel:{" + name + "}")[1] == 1, 5, "")
+        begun = time.monotonic()
+        self.let_go(grant, self.client(1))
+        self.assertEqual(waiter.reply().status, 201)
+        self.assertLess(time.monotonic() - begun, 0.5)
+
+    def test_waiter__when_its_client_hangs_up__then_never_given(self):
+        name = self.name()
+        grant = self.held(name)
+        gone = self.parked(name)
+        self.until_waiting(name, 1)
+        gone.close()
+        self.until_waiting(name, 0)
+        self.let_go(grant)
+        self.assertEqual(self.put(name, owner="next").status, 201)
+
+    def test_holders__when_many_over_two_instances__then_one_at_a_time_and_fences_grow(self):
+        name, inside, seen = self.name(), [], []
+
+        def work(number):
+            reply = self.service_put(name, number % 2, waitMs=20000)
+            self.assertEqual(reply.status, 201, reply)
+            inside.append(number)
+            self.assertEqual(len(inside), 1)
+            seen.append(reply.json["fence"])
+            inside.remove(number)
+            done = self.on_own_connection("DELETE", self.path(name), None, (number + 1) % 2,
+                                          headers={"Lock-Token": reply.json["token"]})
+            self.assertEqual(done.status, 204, done)
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for future in [pool.submit(work, n) for n in range(40)]:
+                future.result()
+        self.assertEqual(seen, sorted(set(seen)))
+
+    def test_without_redis__then_taken_renewed_waited_for_and_released(self):
+        name = self.name()
+        grant = self.held(name)
+        self.without_redis()
+        self.assertEqual(self.put(name).status, 423)
+        self.assertEqual(self.patch(name, grant["token"], ttlMs=30000).json["safety"], "database")
+        self.assertEqual(self.status(name)["holders"][0]["fence"], grant["fence"])
+        waiter = self.parked(name, 1)
+        eventually(lambda: self.status(name, self.client(1))["waiters"] == 1, 5, "waiting")
+        begun = time.monotonic()
+        self.let_go(grant)
+        self.assertEqual(waiter.reply().status, 201)
+        self.assertLess(time.monotonic() - begun, 2.5, "found by polling")
+        other = self.name()
+        fresh = self.held(other)
+        self.assertEqual((fresh["safety"], fresh["degraded"]), ("database", False))
+
+
+class Binding(DatabaseCase):
+
+    def test_store__when_the_name_is_in_the_database__then_not_given_by_redis(self):
+        name = self.name()
+        grant = self.held(name)
+        self.assert_problem(self.put(name, store="redis"), 409, "LCK-005", kind="database")
+        self.let_go(grant)
+        self.assert_problem(self.put(name, store="redis"), 409, "LCK-005", kind="database")
+        self.assertEqual(self.put(name).status, 201)
+
+    def test_store__when_the_name_is_in_redis__then_not_given_by_the_database(self):
+        name = self.name()
+        grant = self.held(name, store="redis")
+        self.assert_problem(self.put(name), 409, "LCK-005", kind="lock")
+        eventually(lambda: self.row(name)["holder"] is None, 5, "what was taken meanwhile is given back")
+        self.let_go(grant)
+
+    def test_store__when_a_java_service_holds_it__then_lck_005_and_its_lock_stays(self):
+        name = self.name()
+        java = JavaLock(self.redis, name)
+        self.addCleanup(java.close)
+        self.assertTrue(java.try_once())
+        self.assert_problem(self.put(name), 409, "LCK-005", kind="lock")
+        self.assertEqual(self.redis.call("EXISTS", name), 1)
+
+    def test_store__when_redis_lost_everything__then_a_held_name_stays_bound(self):
+        names = [self.name() for _ in range(300)]
+        grants = {name: self.held(name) for name in names}
+        self.redis.call("FLUSHALL")
+        for name in (names[0], names[150], names[299]):
+            self.assert_problem(self.put(name, store="redis"), 409, "LCK-005", kind="database")
+            self.assertEqual(self.patch(name, grants[name]["token"], ttlMs=30000).status, 200)
+        self.assertEqual(self.put(self.name(), store="redis").status, 201)
+
+
+class DatabaseAway(DatabaseCase):
+
+    def test_put__when_the_database_is_away__then_503_and_true_again_afterwards(self):
+        name = self.name()
+        grant = self.held(name, ttlMs=60000)
+        self.stack.mysql.kill()
+        self.addCleanup(self.stack.heal)
+        self.assert_problem(self.put(name), 503, "LCK-003")
+        self.assert_problem(self.patch(name, grant["token"], ttlMs=60000), 503, "LCK-003")
+        self.stack.heal()
+        eventually(lambda: self.patch(name, grant["token"], ttlMs=60000).status == 200, 20, "renewed")
+        self.assertEqual(self.put(name).status, 423)
+
+
+if __name__ == "__main__":
+    main()
