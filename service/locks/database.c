@@ -1,0 +1,421 @@
+#include "locks/database.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "metrics/metrics.h"
+#include "store/leases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BOUND_FREE_MS 1    /* a free name is bound for a day, and this */
+#define UNDO_AGAIN_MS 1000 /* while the database is away */
+
+/* -- Redis is told */
+
+struct binding {
+    struct locks *locks;
+    void (*bound)(struct binding *binding, const char *other_kind); /* NULL kind: bound, or Redis is away */
+    struct place *place;
+    struct lease lease;
+    int64_t sent_ms;
+};
+
+static void on_bound(void *arg, const struct redis_value *value, bool sent) {
+    struct binding *binding = arg;
+    bool answered = redis_type_of(value) == REDIS_ARRAY;
+    const char *word = redis_str(redis_at(value, 1), NULL);
+    binding->locks->calls--;
+    if (value != NULL && !answered) LOG(LOG_ERROR, "lock.bind_failed", LOGS("answer", redis_str(value, NULL)));
+    if (binding->bound != NULL) binding->bound(binding, answered && strcmp(word, "bound") != 0 ? word : NULL);
+    free(binding);
+}
+
+/* Redis is NULL while the process ends. */
+static void bind(struct binding *binding, const char *name, int64_t ms, bool is_free) {
+    if (binding->locks->redis == NULL) {
+        binding->locks->calls++;
+        on_bound(binding, NULL, false);
+        return;
+    }
+    AUTO_CALL call = call_new(SCRIPT_LOCK_BIND);
+    call_add_key(&call, name);
+    call_add_i64(&call, ms);
+    call_add_i64(&call, is_free);
+    binding->locks->calls++;
+    call_send(&call, binding->locks->redis, on_bound, binding);
+}
+
+/* A name is free again: waiters of all instances look. */
+static void wake(struct locks *locks, const char *name) {
+    struct queue *queue = queue_find(locks->queues, name);
+    if (queue != NULL) turn(locks, queue);
+    struct binding *binding = mem_new(sizeof *binding);
+    binding->locks = locks;
+    bind(binding, name, BOUND_FREE_MS, true);
+}
+
+/* -- undoing */
+
+struct undoing {
+    struct db_job job; /* first */
+    struct grant_ref *ref;
+    struct lease_change change;
+    struct lease_changed changed;
+    struct result result;
+    struct loop_timer *timer;
+    int64_t until_ms;
+};
+
+static void undo(struct undoing *undoing);
+
+static void on_undo_time(void *arg) { undo(arg); }
+
+static void run_undo(struct db_job *job, struct db *db) {
+    struct undoing *undoing = CONTAINER_OF(job, struct undoing, job);
+    undoing->result = leases_change(db, &undoing->change, &undoing->changed);
+}
+
+static void undo_later(struct undoing *undoing) {
+    struct locks *locks = undoing->ref->locks;
+    if (undoing->timer == NULL) undoing->timer = loop_timer_new(locks->loop, on_undo_time, undoing);
+    loop_timer_start(undoing->timer, UNDO_AGAIN_MS, 0);
+}
+
+static void end_undo(struct undoing *undoing) {
+    undoing->ref->locks->calls--;
+    loop_timer_free(undoing->timer);
+    grant_ref_free(undoing->ref);
+    free(undoing);
+}
+
+static void on_undone(struct db_job *job) {
+    struct undoing *undoing = CONTAINER_OF(job, struct undoing, job);
+    struct locks *locks = undoing->ref->locks;
+    bool is_over = locks->draining || clock_mono_ms() >= undoing->until_ms;
+    bool no_answer = failed(job->connection) || failed(undoing->result);
+    if (no_answer && !is_over) {
+        undo_later(undoing);
+        return;
+    }
+    if (!no_answer && undoing->changed.done) wake(locks, undoing->change.name);
+    end_undo(undoing);
+}
+
+static void undo(struct undoing *undoing) {
+    undoing->job = (struct db_job){.run = run_undo, .done = on_undone};
+    if (pool_submit_read(undoing->ref->locks->pool, &undoing->job)) return;
+    if (undoing->ref->locks->draining)
+        end_undo(undoing);
+    else
+        undo_later(undoing);
+}
+
+static void take_change(struct lease_change *change, const struct grant_ref *ref, int64_t ttl_ms) {
+    *change = (struct lease_change){.fence = ref->fence, .ttl_ms = ttl_ms};
+    (void)text_format(change->name, sizeof change->name, "%s", ref->names[0]);
+    (void)text_format(change->holder, sizeof change->holder, "%s", ref->holder);
+    (void)text_format(change->grant, sizeof change->grant, "%s", ref->grant);
+}
+
+void database_undo(struct grant_ref *ref) {
+    struct undoing *undoing = mem_new(sizeof *undoing);
+    undoing->ref = ref;
+    undoing->until_ms = clock_mono_ms() + LOCK_TTL_MS_MAX;
+    take_change(&undoing->change, ref, 0);
+    ref->locks->calls++;
+    undo(undoing);
+}
+
+/* -- taking */
+
+struct taking {
+    struct db_job job; /* first */
+    struct locks *locks;
+    struct place *place;
+    bool look;
+    struct lease_terms terms;
+    struct lease lease;
+    struct result result;
+    int64_t sent_ms;
+};
+
+static void run_take(struct db_job *job, struct db *db) {
+    struct taking *taking = CONTAINER_OF(job, struct taking, job);
+    taking->result = taking->look ? leases_look(db, &taking->terms, &taking->lease)
+                                  : leases_take(db, &taking->terms, &taking->lease);
+}
+
+/* Its asks are told; the next in the queue asks after a moment. The place may be gone when this returns. */
+static void refuse(struct locks *locks, struct place *place, const struct lock_answer *answer) {
+    struct queue *queue = place->queue;
+    if (queue->asking == place) queue->asking = NULL;
+    queue->pinned = true;
+    place->ticket_until_ms = 0;
+    place_refuse(locks, place, answer);
+    queue->pinned = false;
+    if (queue->count > 0) turn_wait(locks, queue, 0);
+    queue_settle(locks, queue);
+}
+
+static void refuse_down(struct locks *locks, struct place *place) {
+    struct lock_answer answer = answer_new(ERROR_LOCK_STORE_DOWN);
+    answer.detail = "the database, in which this name is kept, is away";
+    refuse(locks, place, &answer);
+}
+
+static void refuse_kind(struct locks *locks, struct place *place, const char *kind) {
+    struct lock_answer answer = answer_new(ERROR_LOCK_KIND);
+    answer.kind = kind;
+    answer.name = place->names[0];
+    refuse(locks, place, &answer);
+}
+
+static struct grant grant_of(const struct lease *lease, int64_t sent_ms) {
+    return (struct grant){.fences = &lease->fence,
+                          .left_ms = lease->left_ms,
+                          .sent_ms = sent_ms,
+                          .is_new = lease->state == LEASE_GRANTED};
+}
+
+static void on_grant_bound(struct binding *binding, const char *other_kind) {
+    struct locks *locks = binding->locks;
+    struct place *place = binding->place;
+    place->calls--;
+    if (other_kind != NULL) {
+        database_undo(grant_ref_of(locks, place));
+        refuse_kind(locks, place, other_kind);
+        return;
+    }
+    const struct grant grant = grant_of(&binding->lease, binding->sent_ms);
+    turn_granted(locks, place, &grant, false);
+}
+
+static void bind_grant(struct locks *locks, struct place *place, const struct lease *lease, int64_t sent_ms) {
+    struct binding *binding = mem_new(sizeof *binding);
+    *binding =
+        (struct binding){.locks = locks, .bound = on_grant_bound, .place = place, .lease = *lease, .sent_ms = sent_ms};
+    place->calls++;
+    bind(binding, place->names[0], lease->left_ms > 0 ? lease->left_ms : BOUND_FREE_MS, false);
+}
+
+static void note_holder(struct queue *queue, const struct lease *lease) {
+    bool is_held = lease->state == LEASE_HELD;
+    lock_holder_done(&queue->holder);
+    queue->holder = (struct lock_holder){.held = is_held,
+                                         .ours = is_held,
+                                         .fence = lease->fence,
+                                         .held_for_ms = is_held ? lease->held_ms : -1,
+                                         .expires_in_ms = is_held ? lease->left_ms : -1,
+                                         .metadata = text_new(0)};
+    (void)text_format(queue->holder.owner, sizeof queue->holder.owner, "%s", lease->owner);
+    text_add_str(&queue->holder.metadata, lease->metadata);
+    queue->seen_ms = clock_mono_ms();
+}
+
+static void take_answer(struct locks *locks, struct place *place, const struct lease *lease, int64_t sent_ms) {
+    struct queue *queue = place->queue;
+    if (lease->state == LEASE_GRANTED || lease->state == LEASE_REPEATED) {
+        bind_grant(locks, place, lease, sent_ms);
+        return;
+    }
+    note_holder(queue, lease);
+    turn_wait(locks, queue, lease->left_ms);
+    turn_not_handed(locks, place, false, false);
+}
+
+/* From behind: what the head waits for is the head's. */
+static void look_answer(struct locks *locks, struct place *place, const struct lease *lease, int64_t sent_ms) {
+    struct queue *queue = place->queue;
+    queue->pinned = true;
+    if (lease->state == LEASE_REPEATED) {
+        const struct grant grant = grant_of(lease, sent_ms);
+        place_granted(locks, place, &grant);
+    } else {
+        note_holder(queue, lease);
+        place_due(locks, place);
+    }
+    queue->pinned = false;
+    queue_settle(locks, queue);
+}
+
+static void on_taken(struct db_job *job) {
+    struct taking *taking = CONTAINER_OF(job, struct taking, job);
+    struct locks *locks = taking->locks;
+    struct place *place = taking->place;
+    locks->calls--;
+    place->calls--;
+    if (locks->redis == NULL) {
+        place->ticket_until_ms = 0; /* the process ends, and nobody is there to be told */
+    } else if (failed(job->connection) || failed(taking->result)) {
+        if (!failed(job->connection) && !taking->look) database_undo(grant_ref_of(locks, place));
+        refuse_down(locks, place);
+    } else if (taking->look) {
+        look_answer(locks, place, &taking->lease, taking->sent_ms);
+    } else {
+        if (taking->lease.state == LEASE_GRANTED) taking->lease.left_ms = taking->terms.ttl_ms; /* it has just begun */
+        take_answer(locks, place, &taking->lease, taking->sent_ms);
+    }
+    free(taking);
+}
+
+static void take_terms(struct lease_terms *terms, const struct place *place) {
+    terms->ttl_ms = place->ttl_ms;
+    (void)text_format(terms->name, sizeof terms->name, "%s", place->names[0]);
+    (void)text_format(terms->holder, sizeof terms->holder, "%s", place->holder);
+    (void)text_format(terms->grant, sizeof terms->grant, "%s", place->grant);
+    (void)text_format(terms->owner, sizeof terms->owner, "%s", place->owner);
+    (void)text_format(terms->metadata, sizeof terms->metadata, "%s", place->metadata);
+}
+
+void database_take(struct locks *locks, struct place *place, bool look) {
+    struct taking *taking = mem_new(sizeof *taking);
+    taking->job = (struct db_job){.run = run_take, .done = on_taken};
+    taking->locks = locks;
+    taking->place = place;
+    taking->look = look;
+    taking->sent_ms = clock_mono_ms();
+    if (!look) text_uuid(place->grant);
+    take_terms(&taking->terms, place);
+    if (look) taking->terms.grant[0] = '\0';
+    locks->calls++;
+    place->calls++;
+    if (pool_submit_read(locks->pool, &taking->job)) return;
+    locks->calls--;
+    place->calls--;
+    free(taking);
+    refuse_down(locks, place);
+}
+
+/* -- renewing and releasing */
+
+struct changing {
+    struct db_job job; /* first */
+    struct locks *locks;
+    struct lease_change change;
+    struct lease_changed changed;
+    struct result result;
+    struct lock_answer answer; /* what is told when the database does not know better */
+    int64_t sent_ms;
+    lock_done_fn done;
+    void *arg;
+};
+
+static void run_change(struct db_job *job, struct db *db) {
+    struct changing *changing = CONTAINER_OF(job, struct changing, job);
+    changing->result = leases_change(db, &changing->change, &changing->changed);
+}
+
+static void answer_change(struct changing *changing, struct lock_answer *answer) {
+    const struct lease_changed *changed = &changing->changed;
+    int64_t ttl_ms = changing->change.ttl_ms;
+    *answer = answer_new(changed->done ? ERROR_NONE : ERROR_LEASE_LOST);
+    answer->outcome = LOCK_DONE;
+    answer->safety = LOCK_SAFETY_DATABASE;
+    answer->fences = &changed->fence;
+    answer->owner = changed->owner;
+    answer->kind = lock_kind_name(LOCK_KIND_LOCK);
+    answer->ttl_ms = ttl_ms;
+    answer->safe_for_ms = lock_safe_for_ms(ttl_ms, clock_mono_ms() - changing->sent_ms);
+    if (changed->done) return;
+    answer->reason = loss_word(changed->reason);
+    answer->other_since_ms = changed->other_since_ms;
+}
+
+static void on_changed(struct db_job *job) {
+    struct changing *changing = CONTAINER_OF(job, struct changing, job);
+    struct locks *locks = changing->locks;
+    const struct lease_changed *changed = &changing->changed;
+    bool answered = !failed(job->connection) && !failed(changing->result);
+    bool was_released = answered && changed->done && changing->change.ttl_ms == 0 && changed->fence > 0;
+    locks->calls--;
+    if (answered && changed->is_known) answer_change(changing, &changing->answer);
+    if (!answered) changing->answer = answer_new(ERROR_LOCK_STORE_DOWN);
+    count_loss(&changing->answer);
+    changing->done(changing->arg, &changing->answer);
+    if (was_released) {
+        metric_observe(METRIC_LEASE_HOLD, 0, changed->held_ms * 1000);
+        wake(locks, changing->change.name);
+    }
+    free(changing);
+}
+
+bool database_change(struct locks *locks, const struct grant_ref *ref, int64_t ttl_ms, const struct lock_answer *answer,
+                     lock_done_fn done, void *arg) {
+    bool is_unknown = answer->error == ERROR_LEASE_LOST && strcmp(answer->reason, "unknown") == 0;
+    bool may_be_here = ref != NULL && (answer->error == ERROR_LOCK_STORE_DOWN || is_unknown);
+    if (!may_be_here || ref->kind != LOCK_KIND_LOCK) return false;
+    struct changing *changing = mem_new(sizeof *changing);
+    *changing = (struct changing){.job = {.run = run_change, .done = on_changed},
+                                  .locks = locks,
+                                  .answer = *answer,
+                                  .sent_ms = clock_mono_ms(),
+                                  .done = done,
+                                  .arg = arg};
+    take_change(&changing->change, ref, ttl_ms);
+    locks->calls++;
+    if (pool_submit_read(locks->pool, &changing->job)) return true;
+    locks->calls--;
+    free(changing);
+    return false;
+}
+
+/* -- looking */
+
+struct peeking {
+    struct db_job job; /* first */
+    struct locks *locks;
+    struct status_listener listener;
+    char name[LOCK_NAME_MAX + 1];
+    struct lease lease;
+    struct result result;
+};
+
+static void run_peek(struct db_job *job, struct db *db) {
+    struct peeking *peeking = CONTAINER_OF(job, struct peeking, job);
+    peeking->result = leases_read(db, peeking->name, &peeking->lease);
+}
+
+static void tell(const struct peeking *peeking) {
+    const struct lease *lease = &peeking->lease;
+    const struct queue *queue = queue_find(peeking->locks->queues, peeking->name);
+    struct lock_holder holder = {.held = true,
+                                 .ours = true,
+                                 .fence = lease->fence,
+                                 .held_for_ms = lease->held_ms,
+                                 .expires_in_ms = lease->left_ms,
+                                 .metadata = text_new(0)};
+    (void)text_format(holder.owner, sizeof holder.owner, "%s", lease->owner);
+    text_add_str(&holder.metadata, lease->metadata);
+    const struct lock_status status = {.name = peeking->name,
+                                       .kind = lock_kind_name(LOCK_KIND_LOCK),
+                                       .held = lease->state != LEASE_FREE,
+                                       .holder = lease->state != LEASE_FREE ? &holder : NULL,
+                                       .fence = lease->fence,
+                                       .waiters = queue == NULL ? 0 : queue->count};
+    peeking->listener.fn(peeking->listener.arg, &status);
+    lock_holder_done(&holder);
+}
+
+/* A name that has no row here says nothing: the store that would know it is away. */
+static void on_peeked(struct db_job *job) {
+    struct peeking *peeking = CONTAINER_OF(job, struct peeking, job);
+    peeking->locks->calls--;
+    if (failed(job->connection) || failed(peeking->result) || peeking->lease.fence == 0)
+        peeking->listener.fn(peeking->listener.arg, NULL);
+    else
+        tell(peeking);
+    free(peeking);
+}
+
+void database_status(struct locks *locks, const char *name, const struct status_listener *listener) {
+    struct peeking *peeking = mem_new(sizeof *peeking);
+    *peeking = (struct peeking){.job = {.run = run_peek, .done = on_peeked}, .locks = locks, .listener = *listener};
+    (void)text_format(peeking->name, sizeof peeking->name, "%s", name);
+    locks->calls++;
+    if (pool_submit_read(locks->pool, &peeking->job)) return;
+    locks->calls--;
+    listener->fn(listener->arg, NULL);
+    free(peeking);
+}

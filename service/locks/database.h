@@ -1,0 +1,22 @@
+/* Names kept in MySQL ("store": "database"): the kind LOCK_KIND_DATABASE of queues and places, whose heads ask the
+   database instead of Redis. Redis is told that such a name is bound, so that it is not given there, and wakes waiters.
+
+   Invariants
+   1. What is held stands in lock_leases alone; Redis may be away or empty at any time.
+   2. A grant is answered only after Redis, when it is there, has been told of the name and had no other use for it; and
+   a new epoch of fences is set only after Redis has been told of all such names again (fence.c).
+   3. A take whose answer never came is undone by its grant id, again and again until the lease would be over. */
+#pragma once
+
+#include "locks/internal.h"
+
+/* The head asks (queue->asking is set by the caller), or a place behind it looks whether its token holds already. */
+void database_take(struct locks *locks, struct place *place, bool look);
+/* A grant that reached nobody. Takes the ref. */
+void database_undo(struct grant_ref *ref);
+/* What was not to be had from Redis may be held here: asked before the answer is given. ttl_ms 0: a release. False: it
+   is not for the database, and nothing was done. */
+bool database_change(struct locks *locks, const struct grant_ref *ref, int64_t ttl_ms, const struct lock_answer *answer,
+                     lock_done_fn done, void *arg);
+/* As locks_status. */
+void database_status(struct locks *locks, const char *name, const struct status_listener *listener);
