@@ -134,6 +134,18 @@ static void body_lock_set__when_more_than_64_names__then_refused(void **state) {
     }
 }
 
+static void body_lock__when_kept_in_the_database__then_so_and_no_set(void **state) {
+    static const char set[] = "{\"names\":[\"a\"],\"store\":\"database\"}";
+    struct field_errors errors = {0};
+    struct lock_body body;
+    struct lock_set_body bodies;
+    assert_false(failed(read_body("{\"store\":\"database\"}", &errors, &body)));
+    assert_int_equal(body.kind, LOCK_KIND_DATABASE);
+    lock_body_done(&body);
+    assert_int_equal(body_lock_set(set, strlen(set), &errors, &bodies).code, ERROR_INVALID_REQUEST);
+    assert_string_equal(errors.list[0].pointer, "/store");
+}
+
 static struct result read_semaphore(const char *body, struct field_errors *errors, struct lock_body *ret) {
     return body_semaphore(body, strlen(body), errors, ret);
 }
@@ -225,6 +237,7 @@ int main(void) {
         cmocka_unit_test(body_lock_set__when_names_are_right__then_taken_in_their_order),
         cmocka_unit_test(body_lock_set__when_names_are_wrong__then_the_place_is_named),
         cmocka_unit_test(body_lock_set__when_more_than_64_names__then_refused),
+        cmocka_unit_test(body_lock__when_kept_in_the_database__then_so_and_no_set),
         cmocka_unit_test(body_semaphore__when_given_or_not__then_permits_and_limit),
         cmocka_unit_test(body_semaphore__when_wrong__then_the_field_is_named),
         cmocka_unit_test(body_semaphore_change__when_a_lease_or_a_limit__then_one_of_them),
