@@ -139,6 +139,20 @@ void grant_undo(struct grant_ref *ref, bool at_once) {
     if (!loop_timer_is_active(locks->doubt_timer)) loop_timer_start(locks->doubt_timer, DOUBT_MS, 0);
 }
 
+enum unanswered unanswered_how(const struct redis_value *value, bool sent) {
+    if (value != NULL) return UNANSWERED_ERROR;
+    return sent ? UNANSWERED_LOST : UNANSWERED_UNSENT;
+}
+
+void grant_settle(struct grant_ref *ref, enum unanswered how) {
+    if (how == UNANSWERED_LOST)
+        grant_leave(ref);
+    else if (how == UNANSWERED_ERROR)
+        grant_undo(ref, true);
+    else
+        grant_ref_free(ref);
+}
+
 /* -- deliveries */
 
 struct delivery *delivery_new(struct locks *locks, const struct place *place, size_t replies) {

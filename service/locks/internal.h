@@ -139,6 +139,13 @@ const char *loss_word(const char *word);
 void count_loss(const struct lock_answer *answer);
 
 /* delivery.c */
+/* A call that did not do what it should: never sent; refused by Redis with an error, perhaps half way; or its answer
+ * never came. */
+enum unanswered { UNANSWERED_UNSENT, UNANSWERED_ERROR, UNANSWERED_LOST };
+enum unanswered unanswered_how(const struct redis_value *value, bool sent);
+/* What such a call may have granted is given back: now, before the breaker closes, or there is nothing. Takes the ref.
+ */
+void grant_settle(struct grant_ref *ref, enum unanswered how);
 /* Gives a grant back unless it has been confirmed: at once, or after DOUBT_MS. Takes the ref. */
 void grant_undo(struct grant_ref *ref, bool at_once);
 /* It may stand in Redis, and nobody will release it: done before the breaker closes. Takes the ref. */

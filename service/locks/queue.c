@@ -90,10 +90,10 @@ struct place *queue_first(const struct queue *queue, bool (*is_ready)(const stru
 size_t queue_position(const struct queue *queue, const struct place *place) {
     size_t position = 1;
     LIST_FOR(node, &queue->places) {
-        if (node == &place->node) break;
-        position++;
+        if (node == &place->node) return position;
+        if (position++ == POSITION_MAX) break;
     }
-    return position;
+    return queue->count;
 }
 
 /* -- places */

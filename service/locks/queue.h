@@ -89,7 +89,8 @@ void queue_remove(struct queues *queues, struct queue *queue);
 void queues_for_each(struct queues *queues, void (*fn)(void *arg, struct queue *queue), void *arg);
 /* First place that `is_ready`; NULL when there is none. */
 struct place *queue_first(const struct queue *queue, bool (*is_ready)(const struct place *place));
-/* From 1. */
+/* From 1; beyond POSITION_MAX the length of the queue, since thousands may ask in one moment. */
+#define POSITION_MAX 256
 size_t queue_position(const struct queue *queue, const struct place *place);
 
 /* The place of this token for these names (ascending); NULL when it has none. */

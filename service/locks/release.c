@@ -120,15 +120,15 @@ static void settle_next(struct errand *errand, const struct redis_value *result)
     turn_not_handed(locks, next, is_free, others);
 }
 
-static void on_no_answer(struct errand *errand, bool may_stand) {
+static void on_no_answer(struct errand *errand, enum unanswered how) {
     struct place *next = errand->next;
-    if (may_stand) {
+    if (how == UNANSWERED_LOST) {
         grant_leave(errand->left);
         errand->left = NULL;
     }
     if (next != NULL) {
         next->calls--;
-        if (may_stand) grant_leave(grant_ref_of(errand->locks, next));
+        grant_settle(grant_ref_of(errand->locks, next), how);
         turn_not_handed(errand->locks, next, false, false);
     }
     finish_down(errand);
@@ -139,7 +139,7 @@ static void on_released(void *arg, const struct redis_value *value, bool sent) {
     const struct redis_value *result = result_of(value);
     errand->locks->calls--;
     if (result == NULL) {
-        on_no_answer(errand, value != NULL || sent);
+        on_no_answer(errand, unanswered_how(value, sent));
         return;
     }
     struct lock_answer answer = answer_new(ERROR_NONE);

@@ -282,9 +282,9 @@ static struct asking take_call(void *arg) {
     return asking;
 }
 
-static void on_unanswered(struct locks *locks, struct place *place, bool may_stand) {
+static void on_unanswered(struct locks *locks, struct place *place, enum unanswered how) {
     struct queue *queue = place->queue;
-    if (may_stand) grant_leave(grant_ref_of(locks, place));
+    grant_settle(grant_ref_of(locks, place), how);
     queue->pinned = true;
     place_down(locks, place, NULL);
     queue->pinned = false;
@@ -314,7 +314,7 @@ static void on_acquired(void *arg, const struct redis_value *value, bool sent) {
     struct queue *queue = place->queue;
     queue->asking = NULL;
     if (!is_answer(value, "lock.acquire_failed")) {
-        on_unanswered(locks, place, value != NULL || sent);
+        on_unanswered(locks, place, unanswered_how(value, sent));
         return;
     }
     redis_saw_time(locks->redis, redis_int(redis_at(value, 0)), asking.sent_ms);

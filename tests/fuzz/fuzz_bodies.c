@@ -4,6 +4,7 @@
    3. An order that was accepted, written out again and read again, is the same order. */
 #include "base/memory.h"
 #include "codec/bodies.h"
+#include "codec/bodies_lock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,48 @@ static struct result decode_tokens(const char *body, size_t len, struct field_er
     return result;
 }
 
+/* Metadata that was accepted is JSON of at most its limit. */
+static void check_terms(const struct lock_body *body) {
+    AUTO_TEXT again = text_new(0);
+    struct field_errors none;
+    require(body->metadata.len <= LOCK_METADATA_MAX);
+    if (body->metadata.len == 0) return;
+    text_addf(&again, "{\"metadata\":%s}", text_str(&body->metadata));
+    struct lock_body value;
+    require(!failed(body_lock(text_str(&again), again.len, &none, &value)));
+    require(strcmp(text_str(&value.metadata), text_str(&body->metadata)) == 0);
+    lock_body_done(&value);
+}
+static struct result decode_lock(const char *body, size_t len, struct field_errors *errors) {
+    struct lock_body value;
+    const struct result result = body_lock(body, len, errors, &value);
+    if (failed(result)) return result;
+    check_terms(&value);
+    lock_body_done(&value);
+    return result;
+}
+static struct result decode_lock_set(const char *body, size_t len, struct field_errors *errors) {
+    struct lock_set_body value;
+    const struct result result = body_lock_set(body, len, errors, &value);
+    if (failed(result)) return result;
+    require(value.count >= 1 && value.count <= LOCK_SET_MAX);
+    check_terms(&value.terms);
+    lock_set_body_done(&value);
+    return result;
+}
+static struct result decode_lock_renewal(const char *body, size_t len, struct field_errors *errors) {
+    int64_t ttl_ms;
+    return body_lock_renewal(body, len, errors, &ttl_ms);
+}
+static struct result decode_fence(const char *body, size_t len, struct field_errors *errors) {
+    int64_t fence;
+    return body_fence(body, len, errors, &fence);
+}
+
 static struct result (*const decoders[])(const char *, size_t, struct field_errors *) = {
-    decode_order,   decode_payment, decode_cancel,     decode_status, body_empty,
-    decode_product, decode_stock,   decode_adjustment, decode_tokens,
+    decode_order,    decode_payment,      decode_cancel,     decode_status, body_empty,
+    decode_product,  decode_stock,        decode_adjustment, decode_tokens, decode_lock,
+    decode_lock_set, decode_lock_renewal, decode_fence,
 };
 #define DECODERS (sizeof decoders / sizeof *decoders)
 

@@ -42,6 +42,21 @@ static void queue__when_places_come__then_first_come_first_served(void **state) 
     assert_null(queues_free(queues));
 }
 
+static void queue_position__when_far_behind__then_the_length(void **state) {
+    struct queues *queues = queues_new();
+    struct place *places[POSITION_MAX + 10];
+    char holder[16];
+    for (int i = 0; i < POSITION_MAX + 10; i++) {
+        (void)text_format(holder, sizeof holder, "%d", i);
+        places[i] = add(queues, holder, "n", NULL);
+    }
+    struct queue *queue = places[0]->queue;
+    assert_int_equal(queue_position(queue, places[POSITION_MAX - 1]), POSITION_MAX);
+    assert_int_equal(queue_position(queue, places[POSITION_MAX]), POSITION_MAX + 10);
+    for (int i = 0; i < POSITION_MAX + 10; i++) end(queues, places[i]);
+    queues_free(queues);
+}
+
 static void place_find__when_holder_or_names_differ__then_not_found(void **state) {
     struct queues *queues = queues_new();
     struct place *one = add(queues, "a", "m", NULL), *set = add(queues, "a", "m", "n");
@@ -124,6 +139,7 @@ static void queues__when_many__then_each_visited_once_and_may_be_removed(void **
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queue__when_places_come__then_first_come_first_served),
+        cmocka_unit_test(queue_position__when_far_behind__then_the_length),
         cmocka_unit_test(place_find__when_holder_or_names_differ__then_not_found),
         cmocka_unit_test(place_move__when_others_wait_there__then_it_stands_by_its_age),
         cmocka_unit_test(asks__when_added_and_dropped__then_counted),
