@@ -113,8 +113,7 @@ class BlockedRow(Case):
                                                              for n in range(50)))
             cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (high,))
             buying = Background(lambda: self.order((low, 1), (high, 1), http=self.client()))
-            waits = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state='LOCK WAIT'"
-            eventually(lambda: self.db.value(waits) >= 1, 3, "ours holds the low row and waits for the high one")
+            eventually(self.row_waits, 3, "ours holds the low row and waits for the high one")
             cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (low,))
         session.rollback()
         self.assertEqual(buying.result().status, 201)

@@ -9,7 +9,6 @@ from support import proxy as cut  # pylint: disable=wrong-import-position
 from support.case import Case, main
 from support.load import Background, load
 from support.proxy import Proxy
-from support.wait import eventually
 
 
 class CommitUnknown(Case):
@@ -112,7 +111,8 @@ class CommitUnknown(Case):
                 self.assertGreater(self.found("never-known"), unknown)
                 self.proxy.refuse_after_cut = False
                 self.proxy.refuse(False)
-                eventually(lambda: self.http.get("/v1/orders?limit=1").status == 200, 15, "the database is back")
+                self.until_ready()
+                self.until_served()
                 self.agree(product_id, [reply], [f"away-{mode}"])
 
 

@@ -46,8 +46,7 @@ class Twins(Case):
         with session.cursor() as cursor:
             cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (product_id,))
         first = Background(lambda: self.order((product_id, 1), key="slow", http=self.client(0)))
-        # Seen by the engine: its command waits, so that the twin meets it.
-        self.until_busy()
+        eventually(self.row_waits, 5, "its transaction waits for the row")
         twin = self.order((product_id, 1), key="slow", http=self.client(0))
         self.assert_problem(twin, 409, "IDM-003")
         self.assertGreaterEqual(int(twin.headers["retry-after"]), 1)
@@ -56,10 +55,6 @@ class Twins(Case):
         self.assertEqual(done.status, 201, done)
         again = self.order((product_id, 1), key="slow")
         self.assertEqual((again.status, again.body, self.stock(product_id)), (201, done.body, 9))
-
-    def until_busy(self):
-        eventually(lambda: self.db.value("SELECT COUNT(*) FROM information_schema.innodb_trx") >= 2, 5,
-                   "the order's transaction is open")
 
 
 class Answers(Case):

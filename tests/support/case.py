@@ -199,6 +199,15 @@ class Case(unittest.TestCase):
     def until_no_lock_keys(self, timeout_s=5):
         eventually(lambda: not self.lock_keys(), timeout_s, "no lock key is left")
 
+    def row_waits(self):
+        """Transactions that wait for a row lock at this moment."""
+        return int(self.db.rows("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'")[0]["Value"])
+
+    def until_served(self):
+        """After the database was away: connections that died unnoticed have been replaced."""
+        read = lambda: self.http.get("/v1/orders?limit=1").status == 200
+        eventually(lambda: all(read() for _ in range(8)), 20, "reads are served")
+
     def until_ready(self, *degraded):
         """Every living instance reports exactly these dependencies as degraded."""
         for one in (s for s in self.services if s.alive()):
