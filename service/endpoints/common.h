@@ -39,7 +39,7 @@ struct read {
     struct result result;
     int http_status;
     struct text body;
-    char etag[40], location[160], extras[96];
+    char etag[40], location[160], extras[512];
     const char *detail;
     size_t listed;   /* items written by list_item_* */
     int64_t last_id; /* of the last item written */

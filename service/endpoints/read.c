@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "codec/cursor.h"
 #include "endpoints/common.h"
+#include "metrics/metrics.h"
 
 #include <stdlib.h>
 
@@ -57,6 +58,7 @@ void read_start(struct read *read) {
         request_park(request, on_gone, read);
         return;
     }
+    metric_add(METRIC_REFUSED, 3, 1);
     request_problem(request, ERROR_UNAVAILABLE, "too many reads are waiting", NULL);
     free_read(read);
 }

@@ -37,14 +37,19 @@ static void refuse_all(struct facade *facade, struct list *riders) {
                       NULL);
 }
 
-struct facade *facade_free(struct facade *facade) {
-    if (facade == NULL) return NULL;
+void facade_stop(struct facade *facade) {
     refuse_all(facade, &facade->queue);
     refuse_all(facade, &facade->lookup_queue);
     facade->sweep = loop_timer_free(facade->sweep);
     facade->yields = loop_timer_free(facade->yields);
-    stock_lock_forget_leftovers(facade);
     facade->lanes = lanes_free(facade->lanes);
+    facade->stopped = true;
+}
+
+struct facade *facade_free(struct facade *facade) {
+    if (facade == NULL) return NULL;
+    if (!facade->stopped) facade_stop(facade);
+    stock_lock_forget_leftovers(facade);
     free(facade->twins);
     free(facade);
     return NULL;

@@ -200,9 +200,18 @@ static void settle_rider(struct train *train, struct rider *rider) {
     facade_finish(facade, rider);
 }
 
+/* Labels of METRIC_TRAINS. */
+enum outcome { OUTCOME_COMMITTED, OUTCOME_NOTHING, OUTCOME_FAILED, OUTCOME_UNKNOWN };
+
+static enum outcome outcome_of(const struct trip *trip) {
+    if (trip->unknown) return OUTCOME_UNKNOWN;
+    if (trip->failed || failed(trip->job.connection)) return OUTCOME_FAILED;
+    return trip->committed ? OUTCOME_COMMITTED : OUTCOME_NOTHING;
+}
+
 static void count_train(const struct train *train) {
     const struct trip *trip = &train->trip;
-    metric_add(METRIC_TRAINS, trip->unknown ? 2 : trip->committed ? 0 : 1, 1);
+    metric_add(METRIC_TRAINS, outcome_of(trip), 1);
     metric_add(METRIC_TRAIN_COMMANDS, 0, (int64_t)trip->count);
     metric_observe(METRIC_TRAIN_SIZE, 0, (int64_t)trip->count);
     metric_observe(METRIC_TRAIN_STAGE, STAGE_TRANSACTION, trip->transaction_us - trip->commit_us);

@@ -176,6 +176,7 @@ static void run_group(struct session *session, struct rider **riders, size_t cou
 /* Halves in order, so that only the bad rider fails; one alone gets the error. */
 static void split(struct group *group, struct result why) {
     if (group->count == 1) {
+        group->session->trip->failed = true;
         LOG(LOG_ERROR, "command.refused", LOGS("requestId", group->riders[0]->request_id), LOGR(why));
         fail_riders(group->riders, 1, (enum error)why.code, NULL);
         return;
@@ -245,6 +246,7 @@ static bool after_failure(struct group *group, struct result why) {
     default:
         break;
     }
+    group->session->trip->failed = true;
     LOG(LOG_WARN, "transaction.failed", LOGI("commands", group->count), LOGR(why));
     fail_riders(group->riders, group->count, (enum error)why.code, NULL);
     return false;

@@ -23,6 +23,7 @@ struct trip {
 
     /* -- what came of it */
     bool committed;                    /* at least one transaction was committed */
+    bool failed;                       /* at least one group ended in an error of the database */
     bool unknown;                      /* at least one commit's outcome was never learnt */
     int64_t began_us, committed_us;    /* monotonic; committed_us: when the last COMMIT (or ROLLBACK of a train without
                                           writes) was answered */
