@@ -23,6 +23,11 @@ def arguments():
     parser.add_argument("--seconds", type=int, default=7, help="of a run (7)")
     parser.add_argument("--warmup", type=int, default=2, help="seconds before it (2)")
     parser.add_argument("--soak", type=int, default=0, metavar="SECONDS", help="memory over so long a load (off)")
+    parser.add_argument("--foreign-max", type=float, default=99, metavar="CORES",
+                        help="a run beside which others used more is made again (off)")
+    parser.add_argument("--calm", type=int, default=0, metavar="SECONDS",
+                        help="wait so long at most, before each run, for others to use less than that (0)")
+    parser.add_argument("--again", type=int, default=3, help="how often a run is made again (3)")
     parser.add_argument("--only", default="", help="rows whose name holds one of these words, separated by ;")
     parser.add_argument("--quick", action="store_true", help="one run of 3 s: does it all work?")
     parser.add_argument("--strict", action="store_true", help="a missed goal is a failure")
@@ -41,7 +46,8 @@ def chosen_rows(plan, words):
 
 
 def measure(chosen):
-    plan, times = Plan(), Times(chosen.seconds, chosen.warmup)
+    plan = Plan()
+    times = Times(chosen.seconds, chosen.warmup, chosen.foreign_max, chosen.calm, chosen.again)
     names = chosen_rows(plan, chosen.only)
     stand = Stand(chosen.folder)
     try:

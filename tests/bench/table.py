@@ -1,5 +1,7 @@
 """Figures to Markdown: the ratios with their goals first, then what was measured."""
 
+import statistics
+
 from rows import QUEUE_SMALL, median
 
 
@@ -73,14 +75,14 @@ def _extras(runs):
 
 
 def _cores(runs, name):
-    values = sorted(run["cores"][name] for run in runs if "cores" in run)
-    return f"{values[len(values) // 2]:.2f}" if values else ""
+    values = [run["cores"][name] for run in runs if name in run["cores"]]
+    return f"{statistics.median(values):.2f}" if values else "–"
 
 
 def _row(name, runs):
-    cores = " / ".join(_cores(runs, who) for who in ("service", "mariadb", "redis", "machine"))
+    cores = " / ".join(_cores(runs, who) for who in ("service", "mariadb", "redis", "driver", "foreign"))
     return f"| {name} | {_span(runs, 'rate')} | {_span(runs, 'p50', 1000, '{:.2f}')} | " \
-           f"{_span(runs, 'p99', 1000, '{:.2f}')} | {cores if 'cores' in runs[0] else ''} | {_extras(runs)} |"
+           f"{_span(runs, 'p99', 1000, '{:.2f}')} | {cores} | {_extras(runs)} |"
 
 
 def markdown(runs, times, soak=None):
@@ -88,7 +90,7 @@ def markdown(runs, times, soak=None):
     lines = ["| ratio of medians | measured | goal | met |", "|---|---|---|---|"]
     lines += [goal.row() for goal in goals(runs, soak)]
     lines += ["", f"{count} run(s) of {times.seconds} s each, rows in turn; median [least–most]. Queue rows: "
-              f"`LOCKSTOCK_QUEUE_MAX={QUEUE_SMALL}`. Cores: service / MariaDB / Redis / whole machine.", "",
+              f"`LOCKSTOCK_QUEUE_MAX={QUEUE_SMALL}`. Cores: service / MariaDB / Redis / driver / others.", "",
               "| row | orders/s | p50 ms | p99 ms | cores | more |", "|---|---|---|---|---|---|"]
     lines += [_row(name, r) for name, r in runs.items()]
     if soak:
