@@ -53,7 +53,9 @@ void redis_cleaned(struct redis *redis);
 void redis_eval(struct redis *redis, enum redis_script script, const struct text *keys, size_t key_count,
                 const struct text *args, size_t arg_count, redis_fn fn, void *arg);
 
-/* Writes the calls made so far now, instead of when the loop polls next: for a caller whose turn has long work behind it. */
+/* Writes the calls made so far now, instead of when the loop polls next: for a caller whose turn has long work behind
+ * it. Does nothing inside a reply's callback. May find the connection lost: then pending calls are answered before it
+ * returns. */
 void redis_flush(struct redis *redis);
 
 /* Estimated Redis clock now, Unix ms (from TIME at connect, corrected by redis_saw_time); 0 when never known. */
