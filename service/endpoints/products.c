@@ -31,7 +31,7 @@ static struct result put(struct read *read, struct db *db) {
     }
     TRY(result);
     if (created) read->http_status = STATUS_CREATED;
-    (void)text_format(read->location, sizeof read->location, created ? "/v1/products/%lld" : "", (long long)read->id);
+    if (created) (void)text_format(read->location, sizeof read->location, "/v1/products/%lld", (long long)read->id);
     document_product(&read->body, &product);
     read_set_etag(read, product.version);
     return OK;
