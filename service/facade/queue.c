@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define SWEEP_MS 5        /* how late a deadline may be noticed */
+#define SWEEP_MS 20 /* how late a deadline may be noticed */
 #define BUSY_RETRY_MS 100 /* what a client is told to wait after PRD-004 */
 
 struct facade *facade_new(struct loop *loop, struct pool *pool, const struct facade_options *options) {
