@@ -13,6 +13,9 @@ from stand import ROOT, Stand
 from table import goals, markdown
 
 
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+
+
 def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
@@ -31,7 +34,7 @@ def arguments():
     parser.add_argument("--only", default="", help="rows whose name holds one of these words, separated by ;")
     parser.add_argument("--quick", action="store_true", help="one run of 3 s: does it all work?")
     parser.add_argument("--strict", action="store_true", help="a missed goal is a failure")
-    parser.add_argument("--out", help="file for the Markdown")
+    parser.add_argument("--out", help="file for the Markdown; in a document, between <!-- bench:begin --> and <!-- bench:end -->")
     parser.add_argument("--json", help="file for all figures")
     parser.add_argument("--folder", default=os.path.join(ROOT, ".dev", "bench"), help="data of the servers (.dev/bench)")
     chosen = parser.parse_args()
@@ -60,14 +63,25 @@ def measure(chosen):
     return plan.runs, times, soaked
 
 
+def write(path, text):
+    """The whole file, or in a document only what stands between the marks."""
+    kept = ["", ""]
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as old:
+            document = old.read()
+        if BEGIN in document and END in document:
+            kept = [document.split(BEGIN)[0] + BEGIN + "\n", END + document.split(END)[1]]
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(kept[0] + text + kept[1])
+
+
 def main():
     chosen = arguments()
     runs, times, soaked = measure(chosen)
     text = markdown(runs, times, soaked)
     print(text)
     if chosen.out:
-        with open(chosen.out, "w", encoding="utf-8") as out:
-            out.write(text)
+        write(chosen.out, text)
     if chosen.json:
         with open(chosen.json, "w", encoding="utf-8") as out:
             json.dump({"runs": runs, "soak": soaked}, out, indent=1)
