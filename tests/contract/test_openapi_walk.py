@@ -1,5 +1,5 @@
-"""The running service against api/openapi.yaml: every path, method, status and code of the file is walked, and each answer
-is held against it, header by header and field by field."""
+"""The running service against api/openapi.yaml: every path, method, status and code of the file is walked, and each
+answer is held against it, header by header and field by field."""
 
 import hashlib
 import json

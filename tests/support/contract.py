@@ -1,4 +1,4 @@
-"""api/openapi.yaml as a judge: which row of the file an exchange belongs to, and what in its answer the file does not say.
+"""api/openapi.yaml as a judge: which row an exchange belongs to, and what in its answer the file does not say.
 
 Statuses a row lists are judged by that row; any other by its `default`. A header that the service sends and the file
 does not name is a fault, as an unknown field is."""
