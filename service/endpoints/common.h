@@ -22,10 +22,12 @@ bool read_idempotency_key(struct request *request, char *out);
 /* If-Match into a STOCK_SET command: PRD-006 when absent. */
 bool read_if_match(struct request *request, struct command *command);
 
-/* -- short reads: `work` runs on a worker and fills in result and answer; the reply follows by itself. */
+/* -- short reads: `work` runs on a worker and fills in result and answer; the reply follows by itself. It must bear
+ * being run twice. */
 struct read {
     struct db_job job;       /* first */
     struct request *request; /* NULL: the client hung up */
+    struct pool *pool;
     struct result (*work)(struct read *read, struct db *db);
 
     /* parameters, as the endpoint likes */

@@ -18,9 +18,24 @@ static void on_gone(void *arg) {
     read->request = NULL; /* the work may be under way: its end frees the record */
 }
 
+static void begin(struct read *read) {
+    text_clear(&read->body);
+    read->http_status = STATUS_OK;
+    read->listed = 0;
+    read->more = false;
+}
+
+/* What runs here can be run twice, so a connection that broke since its last use (the server was restarted) costs a new
+ * one, not an error. */
 static void run(struct db_job *job, struct db *db) {
     struct read *read = CONTAINER_OF(job, struct read, job);
     read->result = read->work(read, db);
+    if (read->result.code != ERROR_STORE_LOST && read->result.code != ERROR_COMMIT_UNKNOWN) return;
+    struct db *fresh = NULL;
+    if (failed(pool_connect(read->pool, &fresh))) return;
+    begin(read);
+    read->result = read->work(read, fresh);
+    fresh = db_close(fresh);
 }
 
 static void send(struct read *read) {
@@ -44,9 +59,10 @@ static void done(struct db_job *job) {
 struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db)) {
     struct read *read = mem_new(sizeof *read);
     read->request = request;
+    read->pool = service_of(request)->pool;
     read->work = work;
-    read->http_status = STATUS_OK;
     read->body = text_new(0);
+    begin(read);
     read->job.run = run;
     read->job.done = done;
     return read;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #define SWEEP_MS 20 /* how late a deadline may be noticed */
-#define BUSY_RETRY_MS 100 /* what a client is told to wait after PRD-004 */
 
 struct facade *facade_new(struct loop *loop, struct pool *pool, const struct facade_options *options) {
     struct facade *facade = mem_new(sizeof *facade);
@@ -110,8 +109,7 @@ static void refuse_busy(struct facade *facade, struct rider *rider) {
     for (size_t i = 0; i < rider->lane_count && product_id == 0; i++)
         if (rider->lanes[i]->foreign) product_id = rider->lanes[i]->key;
     if (product_id == 0) product_id = rider->command.lines[0].product_id;
-    (void)text_format(extras, sizeof extras, "\"productId\":%lld,\"retryAfterMs\":%d", (long long)product_id,
-                      BUSY_RETRY_MS);
+    (void)text_format(extras, sizeof extras, STOCK_BUSY_EXTRAS, (long long)product_id);
     metric_add(METRIC_REFUSED, 2, 1);
     facade_refuse(facade, rider, ERROR_STOCK_BUSY, "another holder kept the stock lock for the whole wait", extras);
 }

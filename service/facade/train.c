@@ -4,7 +4,8 @@
    gone
 
    Invariants: the transaction is submitted only after the acquire was answered (or Redis is away); the release is sent
-   only after the transaction came back; a lane belongs to one train from boarding until the release was answered. */
+   only after the transaction came back; a lane belongs to one train from boarding until the release was answered, or
+   until its lock was found held elsewhere: no lane that a train lists can be freed. */
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
@@ -14,6 +15,7 @@
 #include "metrics/metrics.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ROW_RETRY_MS_MIN 20 /* a blocked row is tried again after this, doubling */
 #define ROW_RETRY_MS_MAX 160
@@ -121,13 +123,24 @@ static void note_lock_wait(struct rider *rider, int64_t now_ms) {
     rider->lock_wait_since_ms = 0;
 }
 
-static void free_foreign_lanes(struct train *train) {
+/* Lanes whose locks are held elsewhere are no longer the train's: whoever waits for one may go, and the lane with it.
+ * The others close up; their order is that of the keys in Redis' answers to come. */
+static void leave_foreign_lanes(struct train *train) {
+    size_t kept = 0;
     for (size_t i = 0; i < train->product_count; i++) {
         struct lane *lane = train->lanes[i];
-        if (!lane->foreign) continue;
-        lane->train = NULL;
-        stock_lock_listen(train->facade, lane);
+        if (lane->foreign) {
+            lane->train = lane->listed = NULL;
+            stock_lock_listen(train->facade, lane);
+            continue;
+        }
+        train->held[kept] = train->held[i];
+        train->lanes[kept++] = lane;
     }
+    size_t orders = train->lane_count - train->product_count;
+    memmove(train->lanes + kept, train->lanes + train->product_count, orders * sizeof train->lanes[0]);
+    train->product_count = kept;
+    train->lane_count = kept + orders;
 }
 
 static void submit(struct train *train) {
@@ -155,7 +168,7 @@ void train_locked(struct train *train) {
         else
             note_lock_wait(rider, now_ms);
     }
-    free_foreign_lanes(train);
+    leave_foreign_lanes(train);
     if (train->trip.count > 0)
         submit(train);
     else

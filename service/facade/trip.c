@@ -217,6 +217,18 @@ static bool retry_duplicate(struct group *group) {
     return may_retry(group, RETRY_DUPLICATE);
 }
 
+/* PRD-004 after versions that kept moving: as when the lock was not had. */
+static void fail_busy(struct group *group) {
+    for (size_t i = 0; i < group->count; i++) {
+        struct rider *rider = group->riders[i];
+        char extras[96];
+        (void)text_format(extras, sizeof extras, STOCK_BUSY_EXTRAS,
+                          rider->command.line_count > 0 ? (long long)rider->command.lines[0].product_id : 0LL);
+        rider->fate = FATE_ANSWERED;
+        answer_problem(rider, ERROR_VERSION_CONFLICT, "other writers kept changing the stock", extras);
+    }
+}
+
 /* After a failed attempt: true = run the group again. Otherwise its riders have been answered. */
 static bool after_failure(struct group *group, struct result why) {
     switch (why.code) {
@@ -232,7 +244,8 @@ static bool after_failure(struct group *group, struct result why) {
         break;
     case ERROR_VERSION_CONFLICT:
         if (retry_version(group)) return true;
-        break;
+        fail_busy(group);
+        return false;
     case ERROR_DUPLICATE:
         if (retry_duplicate(group)) return true;
         split(group, why);
