@@ -1,5 +1,5 @@
 /* Which waiting riders the next train takes: first come first served, disjoint from the trains on their way; one that
-   must wait reserves its lanes against later arrivals. Pure. */
+   must wait for us reserves its lanes against later arrivals, one that must wait for a stranger does not. Pure. */
 #pragma once
 
 #include "facade/lanes.h"

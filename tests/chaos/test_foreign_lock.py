@@ -2,13 +2,14 @@
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
 from support.load import Background, load
 from support.resp import JavaLock
-from support.wait import eventually
+from support.wait import SLOW, eventually
 
 HOLD_MS = 1500
 
@@ -47,6 +48,24 @@ class ForeignLock(Case):
     def until_no_train_keys(self, held):
         keys = {f"inventory-lock:{p}" for p in held}
         eventually(lambda: set(self.lock_keys()) <= keys, 5, "the trains' own locks are let go")
+
+
+class ForeignLockBeside(Case):
+    def test_order__when_it_waits_for_a_lock_of_one_product__then_the_other_is_sold_meanwhile(self):
+        held, free = self.product(), self.product()
+        lock = JavaLock(self.redis, f"inventory-lock:{held}")
+        self.addCleanup(lock.close)
+        self.assertTrue(lock.try_once())
+        both = Background(lambda: self.order((held, 1), (free, 1), http=self.client()))
+        eventually(lambda: self.redis.call("PUBSUB", "CHANNELS", "redisson_lock__channel:*"), 3, "it waits")
+        begun = time.monotonic()
+        for _ in range(5):
+            self.assertEqual(self.order((free, 1)).status, 201)
+        self.assertLess(time.monotonic() - begun, 1 * SLOW, "only those wait that need the lock")
+        self.assertFalse(both.done())
+        lock.release()
+        self.assertEqual(both.result().status, 201)
+        self.assert_audit_clean()
 
 
 if __name__ == "__main__":

@@ -89,6 +89,28 @@ static void board__one_that_waits_for_a_foreign_row__reserves_nothing(void **sta
     assert_true(has_boarded(behind));
 }
 
+static void board__one_that_needs_a_row_known_as_blocked__reserves_nothing(void **state) {
+    struct rider *waits = buyer(1, 2);
+    struct rider *behind = buyer(2, 0);
+    waits->lanes[0]->row_blocked = true;
+    assert_int_equal(depart(TRAIN_A), 1);
+    assert_false(has_boarded(waits));
+    assert_true(has_boarded(behind));
+}
+
+static void board__one_whose_lock_is_held_elsewhere__reserves_only_once_it_may_be_had(void **state) {
+    struct rider *waits = buyer(1, 2);
+    struct rider *behind = buyer(2, 0);
+    waits->lanes[0]->foreign = true;
+    waits->lanes[0]->not_before_ms = 1001;
+    assert_int_equal(depart(TRAIN_A), 1);
+    assert_true(has_boarded(behind));
+    waits->lanes[0]->not_before_ms = 1000; /* released: now it is the first again, behind the train that has 2 */
+    struct rider *later = buyer(1, 0);
+    assert_int_equal(depart(TRAIN_B), 0);
+    assert_false(has_boarded(later));
+}
+
 static void board__a_lane_not_before_its_time__waits(void **state) {
     struct rider *rider = buyer(1, 0);
     rider->lanes[0]->not_before_ms = 1001;
@@ -157,6 +179,8 @@ int main(void) {
         CASE(board__the_cap__leaves_the_rest_in_order),
         CASE(board__products_of_another_train__wait_and_reserve),
         CASE(board__one_that_waits_for_a_foreign_row__reserves_nothing),
+        CASE(board__one_that_needs_a_row_known_as_blocked__reserves_nothing),
+        CASE(board__one_whose_lock_is_held_elsewhere__reserves_only_once_it_may_be_had),
         CASE(board__a_lane_not_before_its_time__waits),
         CASE(board__product_and_line_limits__hold_except_for_the_first),
         CASE(board__a_probe__takes_one_blocked_rider_alone),
