@@ -89,6 +89,8 @@ static inline void exec_server(const struct stand *stand) {
     for (const char *const *word = stand->extra; word != NULL && *word != NULL; word++) words[n++] = *word;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no server */
     execvp(words[0], (char *const *)(uintptr_t)words);
+    words[0] = "valkey-server"; /* where there is no Redis */
+    execvp(words[0], (char *const *)(uintptr_t)words);
     _exit(127);
 }
 
