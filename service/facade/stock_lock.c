@@ -89,7 +89,7 @@ static void on_cleaned(void *arg, const struct redis_value *value, bool sent) {
     struct leftover *leftover = arg;
     struct facade *facade = leftover->facade;
     facade->cleaning--;
-    if (value == NULL) {
+    if (value == NULL || redis_type_of(value) != REDIS_ARRAY) {
         list_push(&facade->leftovers, &leftover->node); /* next time */
         return;
     }

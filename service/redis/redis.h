@@ -2,12 +2,12 @@
    <hiredis.h>, with its neighbours in redis/. All functions and callbacks: loop thread. Nothing blocks.
 
    Breaker: CLOSED → OPEN at once when a call fails or is unanswered for call_timeout_ms (checked only after the loop
-   has read what was ready), or when Redis answers that it is no writable primary (READONLY, LOADING, MASTERDOWN,
-   NOAUTH). All pending calls are then answered with NULL, the connections are dropped. While OPEN, calls are refused
-   at once. A probe reconnects (back-off 50 ms … 1 s): AUTH, SELECT, INFO (role, cluster mode, version,
-   maxmemory-policy), TIME, SCRIPT LOAD; then `clean_up` of the owner runs on the new connection; when the owner calls
-   redis_cleaned, the breaker closes. Cluster mode, a replica or a Redis before 6.2 never closes it (logged once a
-   minute). */
+   has read what was ready), or when Redis answers a script with an error: it is no writable primary (READONLY, LOADING,
+   MASTERDOWN, NOAUTH) or refuses to write (NOREPLICAS, OOM, MISCONF). All pending calls are then answered with NULL,
+   the connections are dropped. While OPEN, calls are refused at once. A probe reconnects (back-off 50 ms … 1 s, anew
+   after a call that succeeded): AUTH, SELECT, INFO (role, cluster mode, version, maxmemory-policy), TIME, SCRIPT LOAD;
+   then `clean_up` of the owner runs on the new connection; when the owner calls redis_cleaned, the breaker closes.
+   Cluster mode, a replica or a Redis before 6.2 never closes it (logged once a minute). */
 #pragma once
 
 #include "base/result.h"

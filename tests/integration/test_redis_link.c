@@ -342,6 +342,24 @@ static void eval__when_server_became_a_replica__then_open_until_primary_again(vo
     stand_end(stand);
 }
 
+static void eval__when_server_refuses_to_write__then_open_and_slower_each_time_until_it_writes_again(void **state) {
+    struct stand *stand = stand_begin(1000);
+    ASK(stand, "CONFIG SET min-replicas-to-write 1");
+    for (int trips = 1; trips <= 4; trips++) {
+        struct answer answer = call(stand, SCRIPT_TRAIN_ACQUIRE, WORDS("k"), WORDS("o", "2000", "0"));
+        assert_int_equal(answer.type, REDIS_ERROR);
+        run_until(stand, is_down, stand);
+        assert_int_equal(stand->downs, trips);
+        if (trips == 4) assert_false(run_for(stand, 200, is_up, stand));
+        run_until_up(stand);
+    }
+    ASK(stand, "CONFIG SET min-replicas-to-write 0");
+    call(stand, SCRIPT_TRAIN_ACQUIRE, WORDS("k"), WORDS("o", "2000", "0"));
+    run_for(stand, 100, never, NULL);
+    assert_int_equal(stand->downs, 4);
+    stand_end(stand);
+}
+
 static void redis__when_password_and_database__then_used(void **state) {
     static const char *const words[] = {"--requirepass", "p@ss word", NULL};
     struct stand *stand = stand_new(words);
@@ -440,6 +458,7 @@ int main(void) {
         cmocka_unit_test(redis_free__when_calls_are_pending__then_answered_first),
         cmocka_unit_test(redis__when_server_is_unfit__then_stays_open),
         cmocka_unit_test(eval__when_server_became_a_replica__then_open_until_primary_again),
+        cmocka_unit_test(eval__when_server_refuses_to_write__then_open_and_slower_each_time_until_it_writes_again),
         cmocka_unit_test(redis__when_password_and_database__then_used),
         cmocka_unit_test(redis__when_host_is_a_name__then_resolved),
         cmocka_unit_test(redis__when_server_may_evict__then_metric),
