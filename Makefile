@@ -1,6 +1,7 @@
 # The house's commands. Each is a script with its own --help in its head; this file only names them.
 #   make run     install what is missing, build, start private servers, migrate, seed, serve on 127.0.0.1:8080
 #   make test    everything; make test PART=lint|unit|integration|chaos, PRESET=asan|tsan|release
+#   make test-platforms   the same source on Debian 13, on MySQL with its own client library, and the image
 #   make up      private MariaDB and Redis under .dev/ (writes .dev/env); make down stops them
 #   make bench   the load table of docs/ (ARGS=--quick for a smoke test)
 SHELL := /bin/bash
@@ -8,7 +9,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PART ?= all
 
-.PHONY: help run build test lint format bench up down clean
+.PHONY: help run build test test-platforms lint format bench up down clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -22,6 +23,9 @@ build:
 
 test:
 	@exec tests/run.sh $(PART)
+
+test-platforms:
+	@exec tests/platforms.sh
 
 lint:
 	@exec tests/run.sh lint
