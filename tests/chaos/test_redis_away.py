@@ -91,7 +91,6 @@ class Frozen(Case):
         result = run.stop()
         self.assertEqual(set(result["status"]), {"201"}, result["codes"])
         refused = len(service.log("lock.acquire_failed"))
-        self.assertGreater(refused, 0)
         self.assertLess(refused, self.metric("lockstock_fail_open_total") / 2)
         self.until_no_lock_keys(3)
         self.assert_audit_clean()
