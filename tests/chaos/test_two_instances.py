@@ -176,12 +176,13 @@ class Waiter(Java):
     before it."""
 
     INSTANCES = 0
-    TURNS = 15
+    ENV = {"LOCKSTOCK_TRAIN_MAX": 8}  # somebody always waits when a lock goes
+    TURNS = 20
     REACTION_S = 0.003
 
     def waits(self, faults):
         """Milliseconds from the first refused try to the grant, turn by turn."""
-        service = self.instance("loaded", faults=faults).start()
+        service = self.instance("loaded", faults=faults, env=self.ENV).start()
         self.services[:] = [service]
         self.http = self.client()
         product_id = self.product(stock=10**9)
@@ -205,9 +206,11 @@ class Waiter(Java):
         self.assertLess(statistics.median(waits), 100 * SLOW, waits)
         self.assertLess(max(waits), 1000 * SLOW, waits)
         self.assertGreater(yields, 0)
+        if SLOW > 1:
+            return  # a slow build leaves gaps by itself
         # The proof that this can fail: without the yield the same neighbour waits several times as long.
         longer, none = self.waits("no-yield")
-        self.assertGreater(statistics.median(longer), 1.5 * statistics.median(waits), (longer, waits))
+        self.assertGreater(statistics.mean(longer), 2 * statistics.mean(waits), (longer, waits))
         self.assertEqual(none, 0)
 
 
