@@ -52,12 +52,14 @@ def measure(chosen):
     plan = Plan()
     times = Times(chosen.seconds, chosen.warmup, chosen.foreign_max, chosen.calm, chosen.again)
     names = chosen_rows(plan, chosen.only)
-    stand = Stand(chosen.folder)
+    stand, soaked = Stand(chosen.folder), None
     try:
         for number in range(chosen.runs):
             say(f"run {number + 1} of {chosen.runs}: {len(names)} rows")
             plan.run(stand, names, times, say)
         soaked = soak(stand, chosen.soak) if chosen.soak else None
+    except KeyboardInterrupt:
+        say("interrupted: the table of what was measured follows")
     finally:
         stand.end()
     return plan.runs, times, soaked
