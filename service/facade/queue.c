@@ -55,8 +55,7 @@ struct facade *facade_free(struct facade *facade) {
 }
 
 bool facade_is_idle(const struct facade *facade) {
-    return list_empty(&facade->queue) && list_empty(&facade->trains) && list_empty(&facade->lookups) &&
-           list_empty(&facade->lookup_queue);
+    return list_empty(&facade->queue) && list_empty(&facade->trains) && facade->lookup == NULL;
 }
 
 void facade_finish(struct facade *facade, struct rider *rider) {
@@ -73,6 +72,14 @@ void facade_refuse(struct facade *facade, struct rider *rider, enum error error,
     facade_finish(facade, rider);
 }
 
+static void sweep(void *arg);
+
+/* Until nobody waits any more. */
+static void watch_the_clock(struct facade *facade) {
+    if (facade->sweep == NULL) facade->sweep = loop_timer_new(facade->loop, sweep, facade);
+    if (!loop_timer_is_active(facade->sweep)) loop_timer_start(facade->sweep, SWEEP_MS, SWEEP_MS);
+}
+
 void facade_submit(struct facade *facade, struct rider *rider) {
     rider->sequence = ++facade->sequence;
     rider->deadline_ms = rider->arrived_us / 1000 + facade->options.deadline_ms;
@@ -82,6 +89,8 @@ void facade_submit(struct facade *facade, struct rider *rider) {
         return;
     }
     facade->queued++;
+    rider->in_queue = true;
+    watch_the_clock(facade);
     if (twins_join(facade, rider)) return;
     if (lookup_is_needed(rider))
         lookup_add(facade, rider);
@@ -132,10 +141,16 @@ static void expire(struct facade *facade, struct rider *rider, int64_t now_ms) {
                   NULL);
 }
 
+static void expire_all(struct facade *facade, struct list *riders, int64_t now_ms) {
+    LIST_FOR_SAFE(node, riders) { expire(facade, CONTAINER_OF(node, struct rider, node), now_ms); }
+}
+
 static void sweep(void *arg) {
     struct facade *facade = arg;
     int64_t now_ms = clock_mono_ms();
-    LIST_FOR_SAFE(node, &facade->queue) { expire(facade, CONTAINER_OF(node, struct rider, node), now_ms); }
+    expire_all(facade, &facade->queue, now_ms);
+    expire_all(facade, &facade->lookups, now_ms);
+    expire_all(facade, &facade->lookup_queue, now_ms);
     twins_sweep(facade, now_ms);
     lanes_sweep(facade->lanes, now_ms);
     int64_t age_us = 0;
@@ -150,8 +165,6 @@ static void sweep(void *arg) {
 void facade_enqueue(struct facade *facade, struct rider *rider) {
     if (rider->lanes == NULL) lanes_attach(facade->lanes, rider);
     queue_insert(&facade->queue, rider);
-    if (facade->sweep == NULL) facade->sweep = loop_timer_new(facade->loop, sweep, facade);
-    if (!loop_timer_is_active(facade->sweep)) loop_timer_start(facade->sweep, SWEEP_MS, SWEEP_MS);
     if (!facade->ready) facade->ready = rider_is_ready(rider, clock_mono_ms());
 }
 
