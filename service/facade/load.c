@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_LIFE_MS INT64_C(86400000) /* stored answers older than 24 h count as absent */
-
 static int by_value(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);

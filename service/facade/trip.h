@@ -7,6 +7,8 @@
 #include "store/pool.h"
 #include "store/tables.h"
 
+#define KEY_LIFE_MS INT64_C(86400000) /* stored answers older than 24 h count as absent */
+
 /* What the workers need to know, the same for every trip. Immutable after start. */
 struct trip_rules {
     int64_t reservation_ttl_ms;

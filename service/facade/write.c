@@ -72,7 +72,7 @@ static RESULT write_answers(struct attempt *attempt, size_t *ret_count) {
     for (size_t i = 0; i < attempt->count; i++) {
         const struct rider *rider = attempt->riders[i];
         if (!rider->stores) continue;
-        if (rider->stale_key) TRY(idempotency_delete(attempt->db, rider->key_hash));
+        if (rider->stale_key) TRY(idempotency_delete_old(attempt->db, rider->key_hash, KEY_LIFE_MS));
         rows[count++] = stored_answer(rider);
     }
     *ret_count = count;

@@ -57,6 +57,33 @@ class Twins(Case):
         self.assertEqual((again.status, again.body, self.stock(product_id)), (201, done.body, 9))
 
 
+class SlowTwins(Case):
+    """Both transactions are open at once: each has read what stood under the key before the other wrote."""
+
+    INSTANCES = 2
+    FAULTS = "hold-before-commit=700"
+
+    def race(self, key, first, second):
+        """The first command on one instance, the second on the other as soon as the first has written."""
+        ahead = Background(lambda: self.order((first, 1), key=key, http=self.client(0)))
+        eventually(lambda: f"inventory-lock:{first}" in self.lock_keys(), 5, "the first is on its way")
+        return ahead, self.order((second, 1), key=key, http=self.client(1))
+
+    def test_reuse__when_another_instance_is_at_it_with_another_product__then_422(self):
+        first, second = self.product(stock=10), self.product(stock=10)
+        ahead, other = self.race("other", first, second)
+        self.assertEqual(sorted([ahead.result().status, other.status]), [201, 422])
+        self.assertEqual(self.stock(first) + self.stock(second), 19)
+
+    def test_reuse__when_both_find_an_answer_that_is_too_old__then_one_of_them_replaces_it(self):
+        first, second = self.product(stock=10), self.product(stock=10)
+        self.ordered((first, 1), key="stale")
+        self.db.run("UPDATE idempotency_keys SET created_at=created_at - INTERVAL 25 HOUR")
+        ahead, other = self.race("stale", first, second)
+        self.assertEqual(sorted([ahead.result().status, other.status]), [201, 422])
+        self.assertEqual(self.stock(first) + self.stock(second), 18)
+
+
 class Answers(Case):
     def again(self, product_id, quantity=1, key=None, **kw):
         return self.order((product_id, quantity), key=key, **kw)
