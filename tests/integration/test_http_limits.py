@@ -218,8 +218,9 @@ class Connections(Echo):
     def test_parked__when_watched_and_then_answered__then_descriptors_are_reused_without_harm(self):
         for _ in range(5):
             some = [self.connect() for _ in range(20)]
-            for raw in some:
-                raw.send(f"GET /v1/later/100 HTTP/1.1\r\n{HOST}\r\n")
+            for i, raw in enumerate(some):
+                later_ms = 1000 if i < 10 else 100  # long enough to be seen leaving on a busy machine
+                raw.send(f"GET /v1/later/{later_ms} HTTP/1.1\r\n{HOST}\r\n")
             for raw in some[:10]:
                 raw.close()
             for raw in some[10:]:
