@@ -117,6 +117,20 @@ static void mark_blocked(struct attempt *attempt) {
     }
 }
 
+/* An order that came to be after its lines were looked up: the command was first, for it there is no such order. Its
+ * stock rows are not locked. */
+static void refuse_early(struct attempt *attempt) {
+    for (size_t i = 0; i < attempt->count; i++) {
+        struct rider *rider = attempt->riders[i];
+        const struct command *command = &rider->command;
+        if (rider->settled || command->line_count > 0 || !command_moves_stock(command)) continue;
+        const struct order_cell *cell = world_order(&attempt->world, command->order_id);
+        if (cell == NULL || cell->order.item_count == 0) continue;
+        answer_problem(rider, ERROR_ORDER_NOT_FOUND, NULL, NULL);
+        rider->settled = true;
+    }
+}
+
 static RESULT load_orders(struct attempt *attempt) {
     size_t count = attempt->order_count, row_count = 0;
     if (count == 0) return OK;
@@ -211,6 +225,7 @@ RESULT attempt_load(struct attempt *attempt) {
     TRY(load_stock(attempt));
     TRY(load_orders(attempt));
     mark_blocked(attempt);
+    refuse_early(attempt);
     if (attempt->world.now_ms == 0) TRY(db_now(attempt->db, &attempt->world.now_ms));
     TRY(load_payments(attempt));
     return load_stored_answers(attempt);

@@ -117,6 +117,7 @@ static RESULT resolve_unknown(struct group *group, struct attempt *attempt, uint
     metric_add(METRIC_COMMIT_UNKNOWN, failed(result) ? 2 : done ? 0 : 1, 1);
     if (failed(result)) {
         attempt->trip->unknown = true;
+        attempt->trip->id_next = attempt->next_id; /* its orders may stand: their ids are spent */
         return result;
     }
     if (!done) FAIL(STORE_LOST, 0); /* surely nothing was written: run it again */
