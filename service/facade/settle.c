@@ -57,7 +57,8 @@ static void add_order_events(struct attempt *attempt, const struct rider *rider,
             text_uuid(event->event_id);
         event->aggregate_type = "ORDER";
         (void)text_format(event->aggregate_id, sizeof event->aggregate_id, "%lld", (long long)decision->order->id);
-        event->aggregate_version = decision->order->version;
+        /* Each event is a step of the order, the last one leads to the version it has. */
+        event->aggregate_version = decision->order->version - (int64_t)(decision->event_count - 1 - i);
         (void)text_format(event->traceparent, sizeof event->traceparent, "%s", rider->command.traceparent);
         event->event_type = write_payload(&attempt->payloads, decision, decision->events[i]);
         end_payload(attempt);
