@@ -269,7 +269,9 @@ static RESULT prepare(struct instance *instance, const struct config *config, co
 
 static void *run_instance(void *arg) {
     struct instance *instance = arg;
-    loop_run(instance->service.loop);
+    /* The poll after the decision to stop may have brought one more request: it is answered too. */
+    do loop_run(instance->service.loop);
+    while (!is_quiet(instance));
     return NULL;
 }
 
