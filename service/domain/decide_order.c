@@ -82,7 +82,7 @@ static bool can_give_back(struct world *world, const struct order *order, struct
         ret->product_id = order->items[i].product_id;
         if (cell == NULL)
             decide_refuse(ret, ERROR_PRODUCT_NOT_FOUND, "the stock row of this product is gone");
-        else if (cell->row.stock + order->items[i].quantity > STOCK_MAX)
+        else if (cell->row.stock > STOCK_MAX - order->items[i].quantity)
             decide_refuse(ret, ERROR_INVALID_REQUEST, "the stock would pass 2^53-1");
         if (ret->error != ERROR_NONE) return false;
     }

@@ -336,6 +336,19 @@ class States(Case):
         self.assert_problem(self.http.post("/v1/compensations/987654321/resolve"), 404, "SYS-013")
 
 
+class PaymentKeys(Case):
+    def test_payment__when_its_key_differs_by_blanks_at_the_end_alone__then_it_is_the_same_key(self):
+        """The column's unique key sees no difference either."""
+        lamp = self.product(stock=10, price=100)
+        first, second = self.ordered((lamp, 1))["id"], self.ordered((lamp, 1))["id"]
+        pay = lambda order, key: self.http.post(f"/v1/orders/{order}/payment",
+                                                {"result": "COMPLETED", "paymentKey": key, "amount": 100})
+        self.assertEqual(pay(first, "blank").status, 200)
+        self.assert_problem(pay(second, "blank "), 422, "PAY-001")
+        self.assertEqual(pay(first, "blank  ").status, 200)
+        self.assertEqual((self.db.count("payments"), self.db.count("order_compensations")), (1, 0))
+
+
 class Events(Case):
     def test_outbox__when_ordered__then_rows_are_complete_and_pending(self):
         lamp = self.product(stock=10, price=5)
