@@ -17,7 +17,7 @@ packages_of() {
     build) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev libmicrohttpd-dev libhiredis-dev libjansson-dev \
         libssl-dev "$client" libcmocka-dev ;;
     servers) echo "$database" redis-server curl ;;
-    test) echo python3 python3-pymysql python3-yaml ;;
+    test) echo python3 python3-pymysql python3-yaml openssl ;;
     lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;
     valkey) echo valkey-server ;;
     bench) echo wrk python3 python3-pymysql ;;

@@ -3,7 +3,7 @@
 # reach. Needs root. Made once and kept: one folder a platform, under LOCKSTOCK_PLATFORMS_HOME (.dev/platforms).
 #   trixie  Debian 13: gcc 14, libmicrohttpd 1, hiredis 1.2, MariaDB 11.8 and its client library, Redis and Valkey;
 #           built with -Werror, unit tests, integration
-#   mysql   Debian sid: MySQL's own server and libmysqlclient; the same tests, those of store/ with and without TLS
+#   mysql   Debian sid: MySQL's own server and libmysqlclient; the same tests and chaos
 #   image   the Dockerfile, built by buildah where there is one, and what it made, run as nobody on a read-only root
 # The last line tells how many of the three passed; the exit status is 0 only when all did.
 set -euo pipefail
@@ -78,13 +78,9 @@ part_mysql() {
 
 # -- inside a root --
 
-with_database() { /usr/bin/python3 -m tests.support.with_database "$@"; }
-
 all_tests() {
     PRESET=release tests/run.sh unit
     PRESET=release tests/run.sh integration
-    say "the same with TLS to the database"
-    with_database --tls ctest --test-dir build -L integration -R store --output-on-failure --no-tests=error
 }
 
 in_trixie() {

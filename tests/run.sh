@@ -94,6 +94,8 @@ part_integration() {
     # The C tests of store/ want an empty database: a fresh server of their own, gone afterwards.
     local around=(/usr/bin/python3 -m tests.support.with_database)
     run_ctest "${PRESET:-release}" -L integration
+    around+=(--tls)
+    run_ctest "${PRESET:-release}" -L integration -R store
     run_unittest integration 1500
     run_unittest contract 600
 }

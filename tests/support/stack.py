@@ -73,7 +73,8 @@ class Database:
 class MySql:
     """The database server. Without TLS, unless asked for: the tests' proxy reads what passes."""
 
-    def __init__(self, folder, tls=False):
+    def __init__(self, folder, tls=None):
+        """tls: (certificate, key), PEM files."""
         self.folder = os.path.join(folder, "mysql")
         self.port, self.tls = free_port(), tls
         self.password = PASSWORD
@@ -91,7 +92,9 @@ class MySql:
             argv += ["--mysqlx=OFF", "--secure-file-priv=NULL"]  # its binlog stays on: that is how MySQL runs
         else:
             argv.append("--skip-name-resolve")  # MySQL then no longer takes loopback for root's localhost
-        if not self.tls:
+        if self.tls:
+            argv += [f"--ssl-cert={self.tls[0]}", f"--ssl-key={self.tls[1]}"]
+        else:
             argv.append("--tls-version=" if self.oracle else "--skip-ssl")
         return argv + (["--user=root"] if os.geteuid() == 0 else [])
 
