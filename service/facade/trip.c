@@ -2,7 +2,8 @@
 
      ok ─────────────────────────────▶ answered
      deadlock, duplicate, version, lost connection ─▶ the whole group again (bounded, with jitter)
-     lock wait ─▶ again with SKIP LOCKED: riders on locked rows leave blocked, the rest commits
+     lock wait ─▶ again with SKIP LOCKED: riders on locked rows leave blocked, the rest commits;
+                  while writing (a unique key held open): parts, down to the one that meets it
      bad data ─▶ two halves in order, down to the one bad rider
      commit unknown ─▶ ask the database (recover.c): done, again, or SYS-012
      anything else ─▶ every rider of the group gets the error
@@ -23,6 +24,7 @@
 
 #define RETRIES_MAX 3        /* of one cause, then the riders get the error */
 #define RETRY_JITTER_US 4000 /* two trains that met must not meet again */
+#define LOCK_WAIT_PART 32    /* 1024 riders in two steps of a second each; halves would take ten */
 #define ID_BLOCK 1000        /* order ids reserved at once: one statement per thousand orders */
 
 enum retry_cause {
@@ -43,6 +45,7 @@ struct group {
     enum row_lock row_lock;
     unsigned tries[RETRY_CAUSES];
     bool fresh_ids; /* a foreign insert used our block: draw above what exists */
+    bool writing;   /* the attempt had its rows and wrote */
 };
 
 static void pause_us(int64_t us) {
@@ -143,9 +146,11 @@ static RESULT finish(struct group *group, struct attempt *attempt, bool wrote) {
 
 static RESULT run_statements(struct group *group, struct attempt *attempt) {
     bool wrote = false;
+    group->writing = false;
     TRY(db_begin(attempt->db));
     TRY(attempt_load(attempt));
     attempt_settle(attempt);
+    group->writing = true;
     TRY(attempt_write(attempt, &wrote));
     return finish(group, attempt, wrote);
 }
@@ -174,8 +179,8 @@ static RESULT attempt_run(struct group *group) {
 
 static void run_group(struct session *session, struct rider **riders, size_t count, enum row_lock row_lock);
 
-/* Halves in order, so that only the bad rider fails; one alone gets the error. */
-static void split(struct group *group, struct result why) {
+/* Parts in order, so that only the bad rider fails; one alone gets the error. */
+static void split(struct group *group, struct result why, size_t part) {
     if (group->count == 1) {
         group->session->trip->failed = true;
         LOG(LOG_ERROR, "command.refused", LOGS("requestId", group->riders[0]->request_id), LOGR(why));
@@ -183,9 +188,17 @@ static void split(struct group *group, struct result why) {
         return;
     }
     metric_add(METRIC_RETRIES, RETRY_SPLIT, 1);
-    size_t half = group->count / 2;
-    run_group(group->session, group->riders, half, group->row_lock);
-    run_group(group->session, group->riders + half, group->count - half, group->row_lock);
+    for (size_t at = 0; at < group->count; at += part) {
+        size_t rest = group->count - at;
+        run_group(group->session, group->riders + at, rest < part ? rest : part, group->row_lock);
+    }
+}
+
+static void split_in_halves(struct group *group, struct result why) { split(group, why, (group->count + 1) / 2); }
+
+/* Each part that meets the lock costs its whole wait. */
+static void split_by_lock_wait(struct group *group, struct result why) {
+    split(group, why, group->count > LOCK_WAIT_PART ? LOCK_WAIT_PART : 1);
 }
 
 static bool may_retry(struct group *group, enum retry_cause cause) {
@@ -199,12 +212,13 @@ static bool retry_deadlock(struct group *group) {
     return may_retry(group, RETRY_DEADLOCK);
 }
 
-/* 1205 first: take what is free. A second time it was a row met while writing (a unique key held open by a foreign
- * session): the halves are tried apart. */
+/* 1205 first: take what is free. While writing that is no help: the lock (a unique key held open by a foreign session)
+ * is not among the rows. */
 static bool retry_lock_wait(struct group *group) {
     bool first = group->row_lock != ROW_LOCK_SKIP;
+    bool helps = !group->writing || group->count == 1;
     group->row_lock = ROW_LOCK_SKIP;
-    return may_retry(group, RETRY_LOCK_WAIT) && first;
+    return may_retry(group, RETRY_LOCK_WAIT) && first && helps;
 }
 
 static bool retry_version(struct group *group) {
@@ -239,7 +253,7 @@ static bool after_failure(struct group *group, struct result why) {
     case ERROR_LOCK_WAIT:
         if (retry_lock_wait(group)) return true;
         if (group->count > 1) {
-            split(group, why);
+            split_by_lock_wait(group, why);
             return false;
         }
         break;
@@ -249,10 +263,10 @@ static bool after_failure(struct group *group, struct result why) {
         return false;
     case ERROR_DUPLICATE:
         if (retry_duplicate(group)) return true;
-        split(group, why);
+        split_in_halves(group, why);
         return false;
     case ERROR_BAD_DATA:
-        split(group, why);
+        split_in_halves(group, why);
         return false;
     case ERROR_STORE_LOST:
         if (may_retry(group, RETRY_LOST)) return true;

@@ -121,5 +121,35 @@ class BlockedRow(Case):
         self.assertEqual((self.stock(low), self.stock(high)), (9, 9))
 
 
+class OpenKey(Case):
+    ENV = {"LOCKSTOCK_TRAIN_SLOTS": 1, "LOCKSTOCK_DB_WORKERS": 3}
+
+    def test_key__when_a_foreign_session_holds_it_open__then_its_command_fails_alone(self):
+        """A unique key met while writing cannot be skipped like a row: its command is sought out among its neighbours."""
+        order, ahead_of = self.ordered((self.product(stock=10, price=7), 1)), self.product()
+        others = [self.product(stock=10) for _ in range(40)]
+        session, gate = self.db.session(), self.db.session()
+        self.addCleanup(session.close)
+        self.addCleanup(gate.close)
+        with session.cursor() as cursor:
+            cursor.execute("INSERT INTO payments (order_id, payment_key, amount, status, created_at)"
+                           " VALUES (0, 'open', 7, 'APPROVED', NOW(6))")
+        with gate.cursor() as cursor:
+            cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (ahead_of,))
+        ahead = Background(lambda: self.order((ahead_of, 1), http=self.client()))
+        eventually(self.row_waits, 3, "the slot is taken")
+        pay = {"result": "COMPLETED", "paymentKey": "open", "amount": 7}
+        paying = Background(lambda: self.client().post(f"/v1/orders/{order['id']}/payment", pay))
+        buying = Background(lambda: load(40, lambda n: self.order((others[n], 1), http=self.client())))
+        eventually(lambda: self.metric("lockstock_queue_depth") >= 41, 3, "all wait for one train")
+        gate.rollback()
+        self.assertEqual(ahead.result().status, 201)
+        self.assertEqual({a.status for a in buying.result()}, {201})
+        self.assert_problem(paying.result(), 503, "SYS-011")
+        session.rollback()
+        self.assertEqual(self.http.post(f"/v1/orders/{order['id']}/payment", pay).status, 200)
+        self.assert_audit_clean()
+
+
 if __name__ == "__main__":
     main()
