@@ -32,9 +32,16 @@ static size_t new_products(const struct rider *rider, const struct train *train)
     return count;
 }
 
+static bool brings_a_lane(const struct rider *rider, const struct train *train) {
+    for (size_t i = 0; i < rider->lane_count; i++)
+        if (rider->lanes[i]->train != train) return true;
+    return false;
+}
+
 static bool fits(const struct rider *rider, const struct load *load, const struct boarding_limits *limits,
                  const struct train *train) {
     if (load->commands == 0) return true; /* whatever its size, one alone always fits */
+    if (load->commands >= limits->share && brings_a_lane(rider, train)) return false;
     return load->lines + rider->command.line_count <= limits->lines_max &&
            load->products + new_products(rider, train) <= limits->products_max;
 }

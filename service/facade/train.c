@@ -54,8 +54,7 @@ static void train_free(struct train *train) {
 static size_t share_of_queue(const struct facade *facade) {
     size_t slots = facade->options.train_slots - facade->slots_used;
     if (slots == 0) slots = 1;
-    size_t share = (facade->queued + slots - 1) / slots;
-    return share < facade->options.train_max ? share : facade->options.train_max;
+    return (facade->queued + slots - 1) / slots;
 }
 
 static void list_lanes_of(struct train *train, bool products) {
@@ -82,8 +81,11 @@ static void list_lanes(struct train *train) {
 
 bool train_depart(struct facade *facade, bool probe) {
     struct train *train = train_new(facade, probe);
-    struct boarding_limits limits = {share_of_queue(facade), TRAIN_LINES_MAX, facade->options.train_products_max,
-                                     probe};
+    struct boarding_limits limits = {.commands_max = facade->options.train_max,
+                                     .lines_max = TRAIN_LINES_MAX,
+                                     .products_max = facade->options.train_products_max,
+                                     .share = share_of_queue(facade),
+                                     .probe = probe};
     size_t count = board(&facade->queue, &train->riders, train, &limits, ++facade->round, clock_mono_ms());
     if (count == 0) {
         train_free(train);

@@ -20,7 +20,7 @@ static int set_up(void **state) {
     list_init(&queue);
     list_init(&boarded);
     rider_count = 0;
-    limits = (struct boarding_limits){100, 1000, 100, false};
+    limits = (struct boarding_limits){.commands_max = 100, .lines_max = 1000, .products_max = 100, .share = 100};
     return 0;
 }
 
@@ -64,6 +64,21 @@ static void board__the_cap__leaves_the_rest_in_order(void **state) {
     assert_int_equal(depart(TRAIN_A), 3);
     assert_int_equal(depart(TRAIN_B), 0); /* the product is in use */
     assert_int_equal(CONTAINER_OF(queue.next, struct rider, node)->sequence, 3);
+}
+
+static void board__beyond_its_share__takes_those_who_could_ride_no_other(void **state) {
+    limits.share = 2;
+    buyer(1, 0);
+    buyer(2, 0);
+    struct rider *other = buyer(3, 0);
+    struct rider *same = buyer(1, 0);
+    struct rider *partly = buyer(2, 4);
+    assert_int_equal(depart(TRAIN_A), 3);
+    assert_true(has_boarded(same));
+    assert_false(has_boarded(other));
+    assert_false(has_boarded(partly));
+    assert_int_equal(depart(TRAIN_B), 1); /* the other; the last needs a product of the first train */
+    assert_true(has_boarded(other));
 }
 
 static void board__products_of_another_train__wait_and_reserve(void **state) {
@@ -177,6 +192,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(board__all_of_one_product__ride_together_in_order),
         CASE(board__the_cap__leaves_the_rest_in_order),
+        CASE(board__beyond_its_share__takes_those_who_could_ride_no_other),
         CASE(board__products_of_another_train__wait_and_reserve),
         CASE(board__one_that_waits_for_a_foreign_row__reserves_nothing),
         CASE(board__one_that_needs_a_row_known_as_blocked__reserves_nothing),
