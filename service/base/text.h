@@ -59,5 +59,7 @@ void text_time(int64_t unix_ms, char *out);
 /* Random UUID version 7 (time-ordered) in lower case; out has 37 bytes. Any thread. */
 #define TEXT_UUID_SIZE 37
 void text_uuid(char *out);
+/* Copies s; returns false when it was cut. Never unterminated. */
+bool text_copy(char *out, size_t size, const char *s);
 /* snprintf that never overruns and never leaves out unterminated; returns false when it was cut. */
 bool text_format(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));

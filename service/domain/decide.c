@@ -49,7 +49,7 @@ static void decide_adjust(struct world *world, const struct command *command, st
         return;
     }
     struct movement movement = {.kind = MOVEMENT_ADJUST};
-    (void)text_format(movement.reason, sizeof movement.reason, "%s", command->adjust.reason);
+    (void)text_copy(movement.reason, sizeof movement.reason, command->adjust.reason);
     world_move(world, cell, delta, movement);
     ret->stock = cell;
 }

@@ -35,7 +35,7 @@ void compensations_list_all(struct request *request) {
     struct read *read = read_new(request, list);
     read->after = before;
     read->limit = limit;
-    if (status != NULL) (void)text_format(read->text, sizeof read->text, "%s", status);
+    if (status != NULL) (void)text_copy(read->text, sizeof read->text, status);
     read_start(read);
 }
 

@@ -41,8 +41,8 @@ static void run(struct db_job *job, struct db *db) {
 static void send(struct read *read) {
     struct reply reply = reply_new(read->http_status);
     reply.body = TAKE_TEXT(read->body);
-    (void)text_format(reply.etag, sizeof reply.etag, "%s", read->etag);
-    (void)text_format(reply.location, sizeof reply.location, "%s", read->location);
+    (void)text_copy(reply.etag, sizeof reply.etag, read->etag);
+    (void)text_copy(reply.location, sizeof reply.location, read->location);
     request_reply(read->request, reply);
 }
 

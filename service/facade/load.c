@@ -168,8 +168,8 @@ static void replay(struct rider *rider, const struct idempotent *row) {
     text_done(&answer->body);
     *answer = (struct answer){.status = row->status, .replayed = true, .body = text_new(0)};
     text_add(&answer->body, row->body, row->body_len);
-    (void)text_format(answer->location, sizeof answer->location, "%s", row->location);
-    (void)text_format(answer->etag, sizeof answer->etag, "%s", row->etag);
+    (void)text_copy(answer->location, sizeof answer->location, row->location);
+    (void)text_copy(answer->etag, sizeof answer->etag, row->etag);
 }
 
 /* One stored answer was found: it is the rider's with that key. */

@@ -74,7 +74,7 @@ static void add_leftover(struct train *train, bool only_held) {
     if (fault_on(FAULT_NO_NOT_AFTER)) return;
     struct leftover *leftover = mem_new(sizeof *leftover + train->product_count * sizeof leftover->products[0]);
     leftover->facade = train->facade;
-    (void)text_format(leftover->field, sizeof leftover->field, "%s", train->field);
+    (void)text_copy(leftover->field, sizeof leftover->field, train->field);
     for (size_t i = 0; i < train->product_count; i++)
         if (!only_held || train->held[i]) leftover->products[leftover->count++] = train->lanes[i]->key;
     list_push(&train->facade->leftovers, &leftover->node);

@@ -136,7 +136,7 @@ static RESULT finish(struct group *group, struct attempt *attempt, bool wrote) {
     }
     uint64_t connection = db_connection_id(attempt->db);
     char server[160];
-    (void)text_format(server, sizeof server, "%s", db_server_identity(attempt->db));
+    (void)text_copy(server, sizeof server, db_server_identity(attempt->db));
     struct result result = commit(attempt);
     if (result.code == ERROR_COMMIT_UNKNOWN) return resolve_unknown(group, attempt, connection, server);
     TRY(result);

@@ -61,8 +61,8 @@ static struct idempotent stored_answer(const struct rider *rider) {
     struct idempotent row = {.status = answer->status, .body = text_str(&answer->body), .body_len = answer->body.len};
     memcpy(row.key_hash, rider->key_hash, sizeof row.key_hash);
     memcpy(row.fingerprint, rider->fingerprint, sizeof row.fingerprint);
-    (void)text_format(row.location, sizeof row.location, "%s", answer->location);
-    (void)text_format(row.etag, sizeof row.etag, "%s", answer->etag);
+    (void)text_copy(row.location, sizeof row.location, answer->location);
+    (void)text_copy(row.etag, sizeof row.etag, answer->etag);
     return row;
 }
 

@@ -67,7 +67,7 @@ static void leave(struct connection *connection) {
 
 static void set_reason(struct connection *connection, const char *reason) {
     if (reason == connection->reason) return;
-    (void)text_format(connection->reason, sizeof connection->reason, "%s", reason);
+    (void)text_copy(connection->reason, sizeof connection->reason, reason);
 }
 
 /* Tells the owner, once. */

@@ -134,7 +134,7 @@ static void on_up(void *arg) {
 
 static void connect_to(struct redis *redis, const char *address) {
     const struct connection_events events = {.up = on_up, .gone = on_gone, .arg = redis};
-    (void)text_format(redis->address, sizeof redis->address, "%s", address);
+    (void)text_copy(redis->address, sizeof redis->address, address);
     redis->state = PROBING;
     redis->probe.refused = false;
     redis->connection = connection_open(redis->loop, address, redis->url.port, redis->options.call_timeout_ms, &events);
