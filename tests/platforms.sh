@@ -83,13 +83,15 @@ all_tests() {
     PRESET=release tests/run.sh integration
 }
 
+bring_redis_back() { [[ ! -e /usr/bin/redis-server.away ]] || mv /usr/bin/redis-server.away /usr/bin/redis-server; }
+
 in_trixie() {
+    bring_redis_back
     all_tests
     deploy/packages.sh valkey
     say "Valkey in the place of Redis"
     mv /usr/bin/redis-server /usr/bin/redis-server.away
-    # shellcheck disable=SC2064
-    trap "mv /usr/bin/redis-server.away /usr/bin/redis-server" EXIT
+    trap bring_redis_back EXIT
     ctest --test-dir build -L integration -R redis --output-on-failure --no-tests=error
     /usr/bin/python3 -m unittest discover -s tests/chaos -p test_redis_away.py
     DEV_HOME=/tmp/dev deploy/dev.sh up
