@@ -79,6 +79,7 @@ struct train {
     struct loop_timer *renewal;
     unsigned calls; /* renewals and the release on their way that refer to the train */
     bool releasing; /* the release was sent */
+    bool left;      /* its lanes and its slot are for others */
     bool unlocked;  /* over but for those calls */
 };
 /* Boards one train; false when nobody could. */

@@ -41,7 +41,7 @@ void facade_stop(struct facade *facade) {
     refuse_all(facade, &facade->lookup_queue);
     facade->sweep = loop_timer_free(facade->sweep);
     facade->yields = loop_timer_free(facade->yields);
-    facade->lanes = lanes_free(facade->lanes);
+    lanes_let_go(facade->lanes);
     facade->stopped = true;
 }
 
@@ -49,6 +49,7 @@ struct facade *facade_free(struct facade *facade) {
     if (facade == NULL) return NULL;
     if (!facade->stopped) facade_stop(facade);
     stock_lock_forget_leftovers(facade);
+    facade->lanes = lanes_free(facade->lanes);
     free(facade->twins);
     free(facade);
     return NULL;

@@ -45,6 +45,7 @@ static void train_free(struct train *train) {
     train->renewal = loop_timer_free(train->renewal);
     trip_done(&train->trip);
     free(train->trip.riders);
+    for (size_t i = 0; i < train->lane_count; i++) lanes_unhold(train->facade->lanes, train->lanes[i]);
     free(train->lanes);
     free(train->held);
     free(train);
@@ -64,6 +65,7 @@ static void list_lanes_of(struct train *train, bool products) {
             struct lane *lane = rider->lanes[i];
             if (lane->listed == train || (lane->key > 0) != products) continue;
             lane->listed = train;
+            lane->references++;
             train->lanes[train->lane_count++] = lane;
         }
     }
@@ -134,6 +136,7 @@ static void leave_foreign_lanes(struct train *train) {
         if (lane->foreign) {
             lane->train = lane->listed = NULL;
             stock_lock_listen(train->facade, lane);
+            lanes_unhold(train->facade->lanes, lane);
             continue;
         }
         train->held[kept] = train->held[i];
@@ -233,6 +236,30 @@ static void count_train(const struct train *train) {
     metric_observe(METRIC_TRAIN_STAGE, STAGE_COMMIT, trip->commit_us);
 }
 
+/* Others may use the lanes and the slot. */
+static void give_up_lanes(struct train *train) {
+    struct facade *facade = train->facade;
+    if (train->left) return;
+    train->left = true;
+    for (size_t i = 0; i < train->lane_count; i++) {
+        struct lane *lane = train->lanes[i];
+        if (lane->train == train) lane->train = NULL;
+        if (lane->listed == train) lane->listed = NULL;
+    }
+    *(train->probe ? &facade->probes_used : &facade->slots_used) -= 1;
+    facade->ready = true;
+}
+
+/* Redis runs calls in the order they were sent, so the next train's acquire may follow this release without waiting for
+ * its answer, unless others were seen at one of the locks: then the answer says whether it is their turn. The train may
+ * be gone when this returns. */
+static void release(struct train *train) {
+    bool contended = false;
+    for (size_t i = 0; i < train->product_count; i++) contended |= train->lanes[i]->contended;
+    if (!contended) give_up_lanes(train);
+    stock_lock_release(train);
+}
+
 static void train_finished(struct db_job *job) {
     struct train *train = CONTAINER_OF(job, struct train, trip.job);
     if (train->trip.committed_us == 0)
@@ -246,7 +273,7 @@ static void train_finished(struct db_job *job) {
     if (train->releasing)
         train_unlocked(train); /* only with the fault switched on: the release was sent before */
     else
-        stock_lock_release(train);
+        release(train);
 }
 
 /* -- locks gone */
@@ -262,17 +289,11 @@ static void log_train(const struct train *train) {
 }
 
 void train_unlocked(struct train *train) {
-    struct facade *facade = train->facade;
     if (!list_empty(&train->riders)) return; /* only with the fault switched on: the transaction is still on its way */
     train->unlocked = true;
     if (train->calls > 0) return; /* an answer is still to come */
     log_train(train);
-    for (size_t i = 0; i < train->lane_count; i++)
-        if (train->lanes[i]->train == train) train->lanes[i]->train = NULL;
-    for (size_t i = 0; i < train->lane_count; i++)
-        if (train->lanes[i]->listed == train) train->lanes[i]->listed = NULL;
-    *(train->probe ? &facade->probes_used : &facade->slots_used) -= 1;
+    give_up_lanes(train);
     list_remove(&train->node);
-    facade->ready = true;
     train_free(train);
 }
