@@ -223,7 +223,7 @@ static void take_random(unsigned char *out, size_t len) {
 }
 
 void text_uuid(char *out) {
-    unsigned char bytes[16];
+    unsigned char bytes[16] = {0};
     take_random(bytes + 6, sizeof bytes - 6);
     uint64_t ms = (uint64_t)clock_wall_ms();
     for (int i = 5; i >= 0; i--, ms >>= 8) bytes[i] = (unsigned char)ms;

@@ -33,8 +33,8 @@ void db_library_end(void);
 void db_thread_start(void);
 void db_thread_end(void);
 
-/* mysql://user:pass@host:port/database or mysql://user:pass@/database?socket=/path, options socket, tls (off, preferred,
- * required, verified) and tls-ca joined by &; percent-decoded. INVALID_REQUEST when malformed. */
+/* mysql://user:pass@host:port/database or mysql://user:pass@/database?socket=/path, options socket, tls (off,
+ * preferred, required, verified) and tls-ca joined by &; percent-decoded. INVALID_REQUEST when malformed. */
 RESULT db_options_parse(const char *url, struct db_options *ret);
 
 /* Connects and sets the session. STORE_DOWN on failure. */

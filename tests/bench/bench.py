@@ -6,6 +6,7 @@ Exit status: 0 when every row ran and what was written is what was answered; rat
 import argparse
 import json
 import os
+import signal
 import sys
 
 from rows import Plan, Times, soak
@@ -32,6 +33,7 @@ def arguments():
                         help="wait so long at most, before each run, for others to use less than that (0)")
     parser.add_argument("--again", type=int, default=3, help="how often a run is made again (3)")
     parser.add_argument("--only", default="", help="rows whose name holds one of these words, separated by ;")
+    parser.add_argument("--skip", default="", help="and none of these")
     parser.add_argument("--quick", action="store_true", help="one run of 3 s: does it all work?")
     parser.add_argument("--strict", action="store_true", help="a missed goal is a failure")
     parser.add_argument("--out", help="file for the Markdown; in a document, between <!-- bench:begin --> and <!-- bench:end -->")
@@ -43,15 +45,24 @@ def arguments():
     return chosen
 
 
-def chosen_rows(plan, words):
-    wanted = [word.strip() for word in words.split(";") if word.strip()]
-    return [name for name in plan.names() if not wanted or any(word in name for word in wanted)]
+def words_of(text):
+    return [word.strip() for word in text.split(";") if word.strip()]
+
+
+def chosen_rows(plan, chosen):
+    wanted, unwanted = words_of(chosen.only), words_of(chosen.skip)
+    return [name for name in plan.names() if (not wanted or any(word in name for word in wanted))
+            and not any(word in name for word in unwanted)]
+
+
+def interrupt(_number, _frame):
+    raise KeyboardInterrupt
 
 
 def measure(chosen):
     plan = Plan()
     times = Times(chosen.seconds, chosen.warmup, chosen.foreign_max, chosen.calm, chosen.again)
-    names = chosen_rows(plan, chosen.only)
+    names = chosen_rows(plan, chosen)
     stand, soaked = Stand(chosen.folder), None
     try:
         for number in range(chosen.runs):
@@ -79,6 +90,8 @@ def write(path, text):
 
 def main():
     chosen = arguments()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     runs, times, soaked = measure(chosen)
     text = markdown(runs, times, soaked)
     print(text)

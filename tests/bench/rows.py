@@ -41,10 +41,18 @@ def _check_answers(result, database, allowed=("201",)):
     Checked(database).stock_is(result["total"].get("201", 0))
 
 
-def _train_size(service):
+STAGES = ("lock", "transaction", "commit", "unlock")
+
+
+def _trains(service):
+    """Mean size of a train, and mean milliseconds of its stages."""
     metrics = service.metrics()
     trains = metrics.value("lockstock_trains_total", outcome="committed")
-    return metrics.value("lockstock_train_commands_total") / trains if trains else 0.0
+    stages = {}
+    for stage in STAGES:
+        count = metrics.value("lockstock_train_stage_seconds_count", stage=stage)
+        stages[stage] = metrics.value("lockstock_train_stage_seconds_sum", stage=stage) * 1000 / max(count, 1)
+    return {"train": metrics.value("lockstock_train_commands_total") / max(trains, 1), **stages}
 
 
 def _with_service(stand, settings, products, body):
@@ -66,7 +74,7 @@ def orders(connections, products=1, settings=None):
         def body(service, database):
             result = _load(stand, service, times, connections, products)
             _check_answers(result, database)
-            return {**_figures(result, result["rate2xx"], result["latencyUs"]["all"]), "train": _train_size(service),
+            return {**_figures(result, result["rate2xx"], result["latencyUs"]["all"]), **_trains(service),
                     "driver_us": result["cpuUsPerRequest"]}
         return _with_service(stand, settings or {}, products, body)
     return measure

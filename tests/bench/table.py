@@ -2,7 +2,7 @@
 
 import statistics
 
-from rows import QUEUE_SMALL, median
+from rows import QUEUE_SMALL, STAGES, median
 
 
 class Goal:
@@ -69,6 +69,8 @@ def _extras(runs):
                          ("redis_p50", "two Redis trips p50 {:.0f} µs"), ("driver_us", "driver {:.0f} µs a request")):
         if figure in runs[0]:
             said.append(form.format(median(runs, figure)[0]))
+    if "lock" in runs[0]:
+        said.append(" + ".join(f"{stage} {median(runs, stage)[0]:.1f}" for stage in STAGES) + " ms")
     if "refused_p99" in runs[0]:
         said.append(f"refusal p99 {median(runs, 'refused_p99')[0] / 1000:.1f} ms")
     return ", ".join(said)
