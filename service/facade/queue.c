@@ -149,6 +149,7 @@ static void expire_all(struct facade *facade, struct list *riders, int64_t now_m
 static void sweep(void *arg) {
     struct facade *facade = arg;
     int64_t now_ms = clock_mono_ms();
+    facade->probe_wanted = false; /* unless somebody still waits for one */
     expire_all(facade, &facade->queue, now_ms);
     expire_all(facade, &facade->lookups, now_ms);
     expire_all(facade, &facade->lookup_queue, now_ms);
@@ -172,11 +173,12 @@ void facade_enqueue(struct facade *facade, struct rider *rider) {
 static void depart_all(struct facade *facade) {
     if (!facade->ready) return;
     facade->ready = false;
+    /* One rider with a blocked row at a time, beside the slots: a foreign session's row must not cost the others
+     * theirs. It goes first, when it may: it reserves nothing, and what else it needs may be in use but for this
+     * moment. */
+    if (facade->probe_wanted && facade->probes_used == 0) (void)train_depart(facade, true);
     while (facade->slots_used < facade->options.train_slots && !list_empty(&facade->queue))
         if (!train_depart(facade, false)) break;
-    /* One rider with a blocked row at a time, beside the slots: a foreign session's row must not cost the others
-     * theirs. */
-    if (facade->probe_wanted && facade->probes_used == 0) facade->probe_wanted = train_depart(facade, true);
 }
 
 void facade_pump(void *arg) {
