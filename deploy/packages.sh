@@ -15,9 +15,9 @@ fi
 packages_of() {
     case $1 in
     build) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev libmicrohttpd-dev libhiredis-dev libjansson-dev \
-        libssl-dev "$client" libcmocka-dev ;;
+        libssl-dev libcurl4-openssl-dev "$client" libcmocka-dev ;;
     servers) echo "$database" redis-server curl ;;
-    test) echo python3 python3-pymysql python3-yaml openssl ;;
+    test) echo python3 python3-pymysql python3-yaml openssl curl iproute2 ;;
     lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;
     interop) echo default-jdk-headless maven nodejs npm ;;
     valkey) echo valkey-server ;;

@@ -1,5 +1,6 @@
-/* lockstock serve | migrate | healthcheck | version | help */
+/* lockstock serve | migrate | run | healthcheck | version | help */
 #include "app.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +13,10 @@ static int print_version(const struct config *config) {
 
 static int print_help(const struct config *config) {
     (void)config;
-    puts("usage: lockstock serve | migrate | healthcheck | version | help\n\n"
+    puts("usage: lockstock serve | migrate | run | healthcheck | version | help\n\n"
          "serve        answer HTTP until SIGTERM\n"
          "migrate      bring the database's tables up to date, once, whoever asks\n"
+         "run          run a command under a lock; lockstock run --help\n"
          "healthcheck  exit 0 when the service on LOCKSTOCK_LISTEN is alive\n\n"
          "Settings come from the environment; those marked secret also from a file named by …_FILE:\n");
     config_print(false);
@@ -34,6 +36,7 @@ static const struct {
 int main(int argc, char **argv) {
     static struct config config;
     char error[512];
+    if (argc >= 2 && strcmp(argv[1], "run") == 0) return run_main(argc - 2, argv + 2);
     for (size_t i = 0; argc == 2 && i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(argv[1], commands[i].name) != 0) continue;
         if (commands[i].needs_config && failed(config_read(&config, error, sizeof error))) {
@@ -42,6 +45,6 @@ int main(int argc, char **argv) {
         }
         return commands[i].run(&config);
     }
-    fprintf(stderr, "usage: lockstock serve | migrate | healthcheck | version | help\n");
+    fprintf(stderr, "usage: lockstock serve | migrate | run | healthcheck | version | help\n");
     return 2;
 }

@@ -19,6 +19,10 @@ int64_t clock_mono_us(void) {
 
 int64_t clock_mono_ms(void) { return clock_mono_us() / 1000; }
 
+int64_t clock_boot_ms(void) {
+    return read_us(CLOCK_BOOTTIME) / 1000 + atomic_load_explicit(&mono_shift_ms, memory_order_relaxed);
+}
+
 int64_t clock_wall_ms(void) {
     return read_us(CLOCK_REALTIME) / 1000 + atomic_load_explicit(&wall_shift_ms, memory_order_relaxed);
 }

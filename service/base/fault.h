@@ -15,6 +15,7 @@ enum fault {
     FAULT_NO_YIELD,             /* no-yield: an instance never lets another have its turn */
     FAULT_NO_NOT_AFTER,         /* no-not-after: acquires have no last moment, nothing is cleaned up */
     FAULT_NO_IDEMPOTENCY,       /* no-idempotency: stored answers are not looked up */
+    FAULT_NO_RUN_DEADLINE,      /* no-run-deadline: `lockstock run` forgets when its lease ends */
     FAULT_COUNT
 };
 

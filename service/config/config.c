@@ -219,9 +219,14 @@ static bool is_named(const struct setting *s, const char *name, size_t len) {
     return strlen(file) == len && memcmp(file, name, len) == 0;
 }
 
+/* Not ours to read, and no typo: what `lockstock run` gives to its command, which may be a service or a migration.
+   LOCKSTOCK_TOKEN_FILE is not among them: it looks too much like LOCKSTOCK_TOKENS_FILE. */
+static const char *const foreign_names[] = {"LOCKSTOCK_FAULTS", "LOCKSTOCK_NAME", "LOCKSTOCK_FENCE", "LOCKSTOCK_TOKEN",
+                                            "LOCKSTOCK_URL"};
+
 static bool is_known(const char *name, size_t len) {
-    static const char faults[] = "LOCKSTOCK_FAULTS";
-    if (len == sizeof faults - 1 && memcmp(name, faults, len) == 0) return true;
+    for (size_t i = 0; i < sizeof foreign_names / sizeof foreign_names[0]; i++)
+        if (strlen(foreign_names[i]) == len && memcmp(foreign_names[i], name, len) == 0) return true;
     for (size_t i = 0; i < SETTING_COUNT; i++)
         if (is_named(&settings[i], name, len)) return true;
     return false;

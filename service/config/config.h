@@ -26,7 +26,8 @@ struct config {
 
 /* Reads getenv(env), for secrets also the file named by env_FILE (trailing newline cut). Nothing is clamped:
    INVALID_REQUEST with a sentence that names the setting and its range. An unknown LOCKSTOCK_… variable is an error
-   too, so that a typo is heard (except LOCKSTOCK_FAULTS and names ending in _FILE of secrets). */
+   too, so that a typo is heard (except LOCKSTOCK_FAULTS, the names of `lockstock run`, and names ending in _FILE of
+   secrets). */
 RESULT config_read(struct config *ret, char *error_text, size_t error_size);
 /* For --help and docs: one line per setting, secrets without values. markdown: as table rows. */
 void config_print(bool markdown);

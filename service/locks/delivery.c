@@ -6,6 +6,7 @@
 
    A leftover is what may stand in Redis because a call's answer never came; all are released before the breaker closes,
    so that no later call meets them. */
+#include "locks/database.h"
 #include "locks/internal.h"
 
 #include "base/clock.h"
@@ -104,6 +105,10 @@ static void on_undone(void *arg, const struct redis_value *value, bool sent) {
 static void undo_now(struct grant_ref *ref) {
     metric_add(METRIC_LEASE_UNDELIVERED, 0, 1);
     LOG(LOG_INFO, "lock.undelivered", LOGS("name", ref->names[0]), LOGI("names", ref->count));
+    if (kind_ways(ref->kind)->in_database) {
+        database_undo(ref);
+        return;
+    }
     ref->locks->calls++;
     send_release(ref, on_undone);
 }

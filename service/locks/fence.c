@@ -5,14 +5,18 @@
 #include "domain/lock.h"
 #include "redis/call.h"
 #include "store/fences.h"
+#include "store/leases.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MARKER_SIZE 80
 #define RUN_ID_SIZE 64
 #define DRAWS_MAX 5 /* others may set theirs while we draw; each time ours is above what stood */
 
-enum state { IDLE, LOOKING, DRAWING, SETTING };
+#define BIND_NAMES 256 /* in one script call */
+
+enum state { IDLE, LOOKING, DRAWING, BINDING, SETTING };
 
 struct fence {
     struct db_job job; /* DRAWING */
@@ -27,9 +31,17 @@ struct fence {
     int64_t standing, drawn;  /* epochs */
     unsigned draws;
     struct result result; /* of the job */
+    char **bound;         /* names of the database store, which Redis may have forgotten */
+    size_t bound_count, bound_told;
 };
 
+static void forget_bound(struct fence *fence) {
+    for (size_t i = 0; i < fence->bound_count; i++) free(fence->bound[i]);
+    fence->bound_count = fence->bound_told = 0;
+}
+
 static void finish(struct fence *fence, struct result result) {
+    forget_bound(fence);
     fence->state = IDLE;
     if (failed(result)) LOG(LOG_WARN, "fence.no_epoch", LOGR(result));
     fence->ready(fence->arg, result);
@@ -39,10 +51,19 @@ static void put(struct fence *fence, enum state state, int64_t epoch);
 
 /* -- MySQL */
 
+static void note_bound(void *arg, const char *name) {
+    struct fence *fence = arg;
+    if (fence->bound == NULL) fence->bound = mem_array(LEASES_BOUND_MAX, sizeof fence->bound[0]);
+    if (fence->bound_count < LEASES_BOUND_MAX) fence->bound[fence->bound_count++] = mem_copy(name, strlen(name));
+}
+
 static void draw(struct db_job *job, struct db *db) {
     struct fence *fence = CONTAINER_OF(job, struct fence, job);
     fence->result = fence_epochs_draw(db, fence->standing, fence->run_id, &fence->drawn);
+    if (!failed(fence->result)) fence->result = leases_bound(db, note_bound, fence);
 }
+
+static void bind_next(struct fence *fence);
 
 static void on_drawn(struct db_job *job) {
     struct fence *fence = CONTAINER_OF(job, struct fence, job);
@@ -51,7 +72,7 @@ static void on_drawn(struct db_job *job) {
     if (failed(result))
         finish(fence, result);
     else
-        put(fence, SETTING, fence->drawn);
+        bind_next(fence);
 }
 
 static void start_draw(struct fence *fence, const char *standing) {
@@ -62,6 +83,7 @@ static void start_draw(struct fence *fence, const char *standing) {
         finish(fence, FAILURE(UNAVAILABLE, 0));
         return;
     }
+    forget_bound(fence);
     fence->state = DRAWING;
     pool_submit_train(fence->pool, &fence->job);
 }
@@ -97,6 +119,31 @@ static void put(struct fence *fence, enum state state, int64_t epoch) {
     call_send(&call, fence->redis, on_put, fence);
 }
 
+static void on_bound(void *arg, const struct redis_value *value, bool sent) {
+    struct fence *fence = arg;
+    if (redis_type_of(value) == REDIS_ARRAY) {
+        bind_next(fence);
+        return;
+    }
+    if (value != NULL) LOG(LOG_ERROR, "fence.bind_failed", LOGS("answer", redis_str(value, NULL)));
+    finish(fence, FAILURE(REDIS_DOWN, 0));
+}
+
+/* Nothing is granted before the marker is set, so no name of the database store can slip away. */
+static void bind_next(struct fence *fence) {
+    if (fence->bound_told == fence->bound_count) {
+        put(fence, SETTING, fence->drawn);
+        return;
+    }
+    fence->state = BINDING;
+    AUTO_CALL call = call_new(SCRIPT_LOCK_BIND);
+    for (size_t i = 0; i < BIND_NAMES && fence->bound_told < fence->bound_count; i++)
+        call_add_key(&call, fence->bound[fence->bound_told++]);
+    call_add_i64(&call, LOCK_TTL_MS_MAX);
+    call_add_str(&call, "");
+    call_send(&call, fence->redis, on_bound, fence);
+}
+
 /* -- from outside */
 
 struct fence *fence_new(struct pool *pool, void (*ready)(void *arg, struct result result), void *arg) {
@@ -106,6 +153,8 @@ struct fence *fence_new(struct pool *pool, void (*ready)(void *arg, struct resul
 }
 
 struct fence *fence_free(struct fence *fence) {
+    forget_bound(fence);
+    free(fence->bound);
     free(fence);
     return NULL;
 }

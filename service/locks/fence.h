@@ -1,6 +1,6 @@
 /* The epoch all fences of this instance begin with, and how it is had (design.md §4).
 
-        UNKNOWN ──fence_want──▶ LOOKING (Redis) ──none fits──▶ DRAWING (MySQL) ──▶ SETTING (Redis) ──▶ KNOWN
+        UNKNOWN ──fence_want──▶ LOOKING (Redis) ──none fits──▶ DRAWING (MySQL) ──▶ BINDING, SETTING (Redis) ──▶ KNOWN
            ▲                       └── a good one stands: adopted ──────────────────────────────────────▲ │
            └── failure; Redis away; a script said "epoch" ────────────────────────────────────────────────┘
 

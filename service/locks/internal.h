@@ -71,6 +71,7 @@ struct grant {
 struct kind_ways {
     enum redis_script acquire, renew, release;
     const char *channel; /* of releases: this, then the name in braces */
+    bool in_database;    /* asked by database.c; there are no scripts */
     bool shared;         /* when one has got its share, the next may have one too */
 };
 const struct kind_ways *kind_ways(enum lock_kind kind);
@@ -133,6 +134,9 @@ void sweep_stop(struct locks *locks);
 void forces_go_on(struct locks *locks, bool known);
 /* Our own word for why a lease was lost, counted; the script's does not outlive its call. */
 const char *loss_reason(const char *word);
+/* The same in two steps: another store may know better. */
+const char *loss_word(const char *word);
+void count_loss(const struct lock_answer *answer);
 
 /* delivery.c */
 /* Gives a grant back unless it has been confirmed: at once, or after DOUBT_MS. Takes the ref. */

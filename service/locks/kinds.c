@@ -12,6 +12,7 @@ static const struct kind_ways ways[LOCK_KIND_ALL] = {
                              .release = SCRIPT_SEMAPHORE_RELEASE,
                              .channel = "redisson_sc:",
                              .shared = true},
+    [LOCK_KIND_DATABASE] = {.channel = "redisson_lock__channel:", .in_database = true},
 };
 
 const struct kind_ways *kind_ways(enum lock_kind kind) { return &ways[kind]; }

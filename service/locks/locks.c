@@ -53,15 +53,23 @@ static const struct {
     const char *word;
     unsigned label; /* of METRIC_LEASE_LOST */
 } reasons[] = {{"expired", 0}, {"forced", 1}, {"vanished", 2}, {"released", 3}, {"superseded", 4}, {"unknown", 5}};
+#define REASON_UNKNOWN 5 /* the last */
 
-/* Our own word for what the script said: the reply does not outlive the call. */
+static unsigned reason_of(const char *word) {
+    unsigned i = 0;
+    while (i < REASON_UNKNOWN && strcmp(reasons[i].word, word) != 0) i++;
+    return i;
+}
+
+const char *loss_word(const char *word) { return reasons[reason_of(word)].word; }
+
+void count_loss(const struct lock_answer *answer) {
+    if (answer->error == ERROR_LEASE_LOST) metric_add(METRIC_LEASE_LOST, reasons[reason_of(answer->reason)].label, 1);
+}
+
 const char *loss_reason(const char *word) {
-    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
-        if (strcmp(reasons[i].word, word) == 0) {
-            metric_add(METRIC_LEASE_LOST, reasons[i].label, 1);
-            return reasons[i].word;
-        }
-    return "unknown";
+    metric_add(METRIC_LEASE_LOST, reasons[reason_of(word)].label, 1);
+    return loss_word(word);
 }
 
 /* -- the epoch */
@@ -77,6 +85,7 @@ static void refuse_one(void *arg, struct queue *queue) {
     for (size_t i = 0; i < count; i++) {
         struct place *place = CONTAINER_OF(node, struct place, node);
         node = node->next;
+        if (kind_ways(place->kind)->in_database) continue;
         place_down(locks, place, "no epoch for fences is to be had");
     }
 }
@@ -89,7 +98,7 @@ static void on_fence(void *arg, struct result result) {
 
 /* -- Redis comes and goes */
 
-/* Every ask is answered, so the queue ends with its last place. */
+/* Every ask is answered but those for names in the database; a queue ends with its last place. */
 static void end_one(void *arg, struct queue *queue) {
     struct locks *locks = arg;
     size_t count = queue->count;
@@ -97,6 +106,7 @@ static void end_one(void *arg, struct queue *queue) {
     for (size_t i = 0; i < count; i++) {
         struct place *place = CONTAINER_OF(node, struct place, node);
         node = node->next;
+        if (kind_ways(place->kind)->in_database) continue;
         place->ticket_until_ms = 0;
         place_down(locks, place, NULL);
     }

@@ -92,7 +92,7 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
     int64_t ordered[LOCK_SET_MAX];
     struct lock_answer answer = answer_new(ERROR_NONE);
     answer.outcome = grant->is_new ? LOCK_GRANTED : LOCK_REPEATED;
-    answer.safety = LOCK_SAFETY_REDIS;
+    answer.safety = kind_ways(place->kind)->in_database ? LOCK_SAFETY_DATABASE : LOCK_SAFETY_REDIS;
     answer.permits = grant->permits;
     answer.fences = ordered;
     answer.ttl_ms = grant->left_ms;

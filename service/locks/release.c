@@ -1,5 +1,6 @@
 /* What a token does with what it holds: renew, release. A release takes the head of the local queue along, so that the
    lock goes from hand to hand in one script call; the reply says whether it did. */
+#include "locks/database.h"
 #include "locks/internal.h"
 
 #include "base/clock.h"
@@ -22,7 +23,10 @@ struct errand {
 };
 
 static void finish(struct errand *errand, const struct lock_answer *answer) {
-    errand->done(errand->arg, answer);
+    if (!database_change(errand->locks, errand->left, errand->ttl_ms, answer, errand->done, errand->arg)) {
+        count_loss(answer);
+        errand->done(errand->arg, answer);
+    }
     grant_ref_free(errand->left);
     free(errand);
 }
@@ -35,7 +39,7 @@ static void finish_down(struct errand *errand) {
 /* {"lost", reason, since} */
 static void lock_answer_lost(struct lock_answer *answer, const struct redis_value *result) {
     *answer = answer_new(ERROR_LEASE_LOST);
-    answer->reason = loss_reason(redis_str(redis_at(result, 1), NULL));
+    answer->reason = loss_word(redis_str(redis_at(result, 1), NULL));
     answer->other_since_ms = redis_int(redis_at(result, 2));
 }
 
@@ -163,7 +167,8 @@ static void add_next(struct call *call, struct errand *errand, struct queue *que
     call_add_str(call, "next");
     text_uuid(errand->next->grant);
     call_add_terms(call, errand->locks, errand->next, errand->next->grant);
-    call_add_i64(call, queue->handoffs >= HANDOFFS_MAX);
+    /* A turn that was left to others and not taken is left again, for longer, until it is taken or nobody listens. */
+    call_add_i64(call, queue->handoffs >= HANDOFFS_MAX || queue->yield_ms > 0);
 }
 
 void locks_release(struct locks *locks, const struct lock_ref *ref, lock_done_fn done, void *arg) {

@@ -1,4 +1,5 @@
 /* What stands at a name, for those who only look. */
+#include "locks/database.h"
 #include "locks/internal.h"
 
 #include "base/log.h"
@@ -38,13 +39,19 @@ void status_tell(struct locks *locks, const char *name, const struct redis_value
     lock_holder_done(&holder);
 }
 
+static bool is_in_database(const struct redis_value *result) {
+    return strcmp(redis_str(redis_at(result, 0), NULL), lock_kind_name(LOCK_KIND_DATABASE)) == 0;
+}
+
 static void on_status(void *arg, const struct redis_value *value, bool sent) {
     struct looking *looking = arg;
     looking->locks->calls--;
-    if (redis_type_of(value) == REDIS_ARRAY) {
+    if (value == NULL || is_in_database(redis_at(value, 1))) {
+        database_status(looking->locks, looking->name, &looking->listener);
+    } else if (redis_type_of(value) == REDIS_ARRAY) {
         status_tell(looking->locks, looking->name, redis_at(value, 1), 0, &looking->listener);
     } else {
-        if (value != NULL) LOG(LOG_ERROR, "lock.status_failed", LOGS("answer", redis_str(value, NULL)));
+        LOG(LOG_ERROR, "lock.status_failed", LOGS("answer", redis_str(value, NULL)));
         looking->listener.fn(looking->listener.arg, NULL);
     }
     free(looking);

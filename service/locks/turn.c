@@ -7,6 +7,7 @@
 
    Between the refusal and the message lies a gap: the release may come before the subscription stands. `ready` of the
    subscription asks once more, and polling covers what no message announces. */
+#include "locks/database.h"
 #include "locks/internal.h"
 
 #include "base/clock.h"
@@ -235,6 +236,7 @@ void turn_granted(struct locks *locks, struct place *place, const struct grant *
     queue->asking = NULL;
     queue->pinned = true;
     queue->handoffs = handed ? queue->handoffs + 1 : 0;
+    if (handed) queue->yield_ms = 0;
     count_found(queue);
     note_own(queue, place, grant);
     place_granted(locks, place, grant);
@@ -356,7 +358,12 @@ static void on_looked(void *arg, const struct redis_value *value, bool sent) {
 }
 
 /* Its grant id is none that was ever given: what stands is confirmed by it, as by any repeat. */
-void turn_look(struct locks *locks, struct place *place) { send(locks, place, "", "look", on_looked); }
+void turn_look(struct locks *locks, struct place *place) {
+    if (kind_ways(place->kind)->in_database)
+        database_take(locks, place, true);
+    else
+        send(locks, place, "", "look", on_looked);
+}
 
 /* -- a turn */
 
@@ -371,6 +378,11 @@ void turn(struct locks *locks, struct queue *queue) {
         return;
     }
     int64_t wait_ms = queue->not_before_ms - clock_mono_ms();
+    if (kind_ways(head->kind)->in_database) {
+        queue->asking = head;
+        database_take(locks, head, false);
+        return;
+    }
     if (!redis_is_up(locks->redis)) return; /* all will be answered, or are just now */
     if (wait_ms > 0) {
         look_again_after(locks, queue, wait_ms);

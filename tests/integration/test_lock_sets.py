@@ -263,6 +263,7 @@ class Access(LockCase):
             json.dump({"tokens": [{"name": n, "sha256": hashlib.sha256(n.encode()).hexdigest(), "scopes": s, "prefixes": p}
                                   for n, s, p in rows]}, file)
         cls.service = cls.instance("a", env={"LOCKSTOCK_TOKENS_FILE": path}).start()
+        cls.until_redis()
 
     @staticmethod
     def bearer(name, **more):

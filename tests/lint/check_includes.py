@@ -18,7 +18,7 @@ LEVELS = [
     ['config', 'metrics', 'loop', 'domain'],
     ['codec'],
     ['store', 'redis'],
-    ['http', 'facade', 'locks', 'schedule', 'events'],
+    ['http', 'facade', 'locks', 'run', 'schedule', 'events'],
     ['endpoints'],
     ['.'],  # main.c, app.c: the composition root
 ]
@@ -32,6 +32,7 @@ FOREIGN_HOMES = [
     (r'(mysql|mysqld_error|errmsg|ma_.*|mariadb_.*)\.h', 'store'),
     (r'hiredis(/.*|\.h)', 'redis'),
     (r'microhttpd\.h', 'http'),
+    (r'curl/.*', 'run'),
 ]
 
 # The C library and the kernel; a header that is none of these is somebody's.

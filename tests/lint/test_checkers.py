@@ -51,7 +51,7 @@ class Includes(CheckerTest):
 
     def test_foreign_header_away_from_home__found(self):
         for header in ('uv.h', 'jansson.h', 'openssl/sha.h', 'mysql.h', 'mysql/mysql.h', 'mariadb/mysql.h',
-                       'hiredis/async.h', 'hiredis.h', 'microhttpd.h'):
+                       'hiredis/async.h', 'hiredis.h', 'microhttpd.h', 'curl/curl.h'):
             with self.subTest(header):
                 self.assert_one(check_includes, 'service/domain/a.c', f'\n#include <{header}>\n', 'belongs to')
 

@@ -21,6 +21,10 @@ class LockCase(Case):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
+        cls.until_redis()
+
+    @classmethod
+    def until_redis(cls):
         for one in cls.services:
             eventually(lambda one=one: one.get("/readyz").json["degraded"] == [], 20, "Redis is up")
 

@@ -29,6 +29,15 @@ static void clock_wall__when_read__then_is_unix_time(void **state) {
     assert_true(now_ms / 1000 >= before - 1 && now_ms / 1000 <= before + 60);
 }
 
+static void clock_boot__when_read__then_not_behind_the_monotonic_one_and_shifted_with_it(void **state) {
+    int64_t mono_ms = clock_mono_ms(), boot_ms = clock_boot_ms();
+    assert_true(boot_ms >= mono_ms);
+    clock_shift(3600000, 0);
+    int64_t later_ms = clock_boot_ms();
+    clock_shift(0, 0);
+    assert_in_range(later_ms - boot_ms, 3600000, 3660000);
+}
+
 static void clock_shift__when_set__then_moves_each_clock_by_its_own(void **state) {
     int64_t mono_ms = clock_mono_ms(), wall_ms = clock_wall_ms();
     clock_shift(3600000, -7200000);
@@ -46,6 +55,7 @@ int main(void) {
         cmocka_unit_test(clock_mono__when_read_twice__then_does_not_go_back),
         cmocka_unit_test(clock_mono__when_read_in_both_units__then_they_agree),
         cmocka_unit_test(clock_wall__when_read__then_is_unix_time),
+        cmocka_unit_test(clock_boot__when_read__then_not_behind_the_monotonic_one_and_shifted_with_it),
         cmocka_unit_test(clock_shift__when_set__then_moves_each_clock_by_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

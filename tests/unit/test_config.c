@@ -162,6 +162,14 @@ static void config_read__when_name_is_unknown__then_heard(void **state) {
     unsetenv("LOCKSTOC");
 }
 
+static void config_read__when_the_command_of_a_lock__then_its_names_are_no_typos(void **state) {
+    static const char *const names[] = {"LOCKSTOCK_NAME", "LOCKSTOCK_FENCE", "LOCKSTOCK_TOKEN", "LOCKSTOCK_URL"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) setenv(names[i], "x", 1);
+    assert_read();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unsetenv(names[i]);
+    assert_variable_refused("LOCKSTOCK_TOKEN_FILE", "x", "LOCKSTOCK_TOKEN_FILE is not a setting");
+}
+
 static void config_read__when_too_few_workers__then_says_how_many(void **state) {
     setenv("LOCKSTOCK_TRAIN_SLOTS", "3", 1);
     assert_refused("LOCKSTOCK_DB_WORKERS must be at least LOCKSTOCK_TRAIN_SLOTS + 2, that is 5");
@@ -282,6 +290,7 @@ int main(void) {
         cmocka_unit_test_setup(config_read__when_choice_is_unknown__then_names_the_choices, setup),
         cmocka_unit_test_setup(config_read__when_text_does_not_fit__then_names_the_size, setup),
         cmocka_unit_test_setup(config_read__when_name_is_unknown__then_heard, setup),
+        cmocka_unit_test_setup(config_read__when_the_command_of_a_lock__then_its_names_are_no_typos, setup),
         cmocka_unit_test_setup(config_read__when_too_few_workers__then_says_how_many, setup),
         cmocka_unit_test_setup(config_read__when_secret_is_in_a_file__then_without_its_newline, setup),
         cmocka_unit_test_setup(config_read__when_secret_file_is_unfit__then_refused_without_its_content, setup),
