@@ -2,6 +2,7 @@
 #   make run     install what is missing, build, start private servers, migrate, seed, serve on 127.0.0.1:8080
 #   make test    everything; make test PART=lint|unit|integration|chaos, PRESET=asan|tsan|release
 #   make test-interop   ours against real Redisson jars and node-redisson (Java and Node are installed when missing)
+#   make test-platforms   the same source on Debian 13, on MySQL with its own client library, and the image
 #   make up      private MariaDB and Redis under .dev/ (writes .dev/env); make down stops them
 #   make bench   the load table of docs/ (ARGS=--quick for a smoke test)
 SHELL := /bin/bash
@@ -9,7 +10,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PART ?= all
 
-.PHONY: help run build test test-interop lint format bench up down clean
+.PHONY: help run build test test-interop test-platforms lint format bench up down clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -26,6 +27,9 @@ test:
 
 test-interop:
 	@exec tests/interop/run.sh $(ARGS)
+
+test-platforms:
+	@exec tests/platforms.sh
 
 lint:
 	@exec tests/run.sh lint

@@ -22,7 +22,7 @@ fail() {
 pid_of() {
     local pid
     pid=$(cat "$home/$1/pid" 2>/dev/null) && [[ $pid =~ ^[0-9]+$ ]] || return 1
-    tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -e "$home/$1" -e "$1-server" || return 1
+    tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -e "$home/$1" -e redis-server -e valkey-server || return 1
     [[ $(readlink "/proc/$pid/cwd" 2>/dev/null) == "$home/$1"* ]] || return 1
     echo "$pid"
 }
@@ -101,16 +101,19 @@ mariadb_start() {
     }
 }
 
+# Debian has both; Valkey does for Redis.
+redis_program() { command -v "redis-$1" || command -v "valkey-$1" || fail "redis-$1 is not installed (deploy/packages.sh servers)"; }
+
 redis_answers() {
-    [[ -n $(pid_of redis) ]] && [[ $(redis-cli -h 127.0.0.1 -p "$(<"$home/redis/port")" ping) == PONG ]]
+    [[ -n $(pid_of redis) ]] && [[ $("$(redis_program cli)" -h 127.0.0.1 -p "$(<"$home/redis/port")" ping) == PONG ]]
 }
 
 redis_start() {
-    command -v redis-server >/dev/null || fail "redis-server is not installed (deploy/packages.sh servers)"
+    local port program
+    program=$(redis_program server)
     mkdir -p "$home/redis/data"
-    local port
     port=$(port_of redis 21379)
-    (cd "$home/redis" && exec setsid redis-server --bind 127.0.0.1 --port "$port" --dir "$home/redis/data" \
+    (cd "$home/redis" && exec setsid "$program" --bind 127.0.0.1 --port "$port" --dir "$home/redis/data" \
         --pidfile "$home/redis/pid" --daemonize no --appendonly yes --save '' --maxmemory-policy noeviction \
         >"$home/redis/log" 2>&1 </dev/null) &
     wait_until $start_seconds_max redis_answers || {

@@ -1,17 +1,26 @@
 #!/bin/bash
 # deploy/packages.sh GROUP… : installs the Debian packages of the groups that are missing; silent when none is.
-# Groups: build, servers, test, lint, bench, interop. Works on Debian 12 and 13, as root or with sudo.
+# Groups: build, servers, test, lint, bench, valkey, interop. Works on Debian 12 and 13, as root or with sudo.
+# LOCKSTOCK_DATABASE=mysql: MySQL's own server and client library instead of MariaDB's, where the distribution has them.
 # No server that a package brings is started: the private ones under .dev/ are ours to start.
 set -euo pipefail
+
+client=default-libmysqlclient-dev
+database=mariadb-server
+if [[ ${LOCKSTOCK_DATABASE:-mariadb} == mysql ]]; then
+    client=libmysqlclient-dev
+    database=mysql-server-core
+fi
 
 packages_of() {
     case $1 in
     build) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev libmicrohttpd-dev libhiredis-dev libjansson-dev \
-        libssl-dev libcurl4-openssl-dev default-libmysqlclient-dev libcmocka-dev ;;
-    servers) echo mariadb-server redis-server curl ;;
-    test) echo python3 python3-pymysql python3-yaml curl iproute2 ;;
+        libssl-dev libcurl4-openssl-dev "$client" libcmocka-dev ;;
+    servers) echo "$database" redis-server curl ;;
+    test) echo python3 python3-pymysql python3-yaml openssl curl iproute2 ;;
     lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;
     interop) echo default-jdk-headless maven nodejs npm ;;
+    valkey) echo valkey-server ;;
     bench) echo wrk python3 python3-pymysql ;;
     *)
         echo "packages: no group '$1'" >&2

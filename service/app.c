@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SCHEMA_LOOK_MS 500 /* until the schema fits */
 #define DRAIN_LOOK_MS 20
@@ -34,7 +35,7 @@
 struct instance {
     struct service service; /* first */
     struct access *access;
-    struct loop_wake *completions, *stop_wake;
+    struct loop_wake *completions, *stop_wake, *reload_wake;
     struct loop_timer *schema_timer, *drain_timer;
     struct loop_signal *signals[3];
     struct db_job schema_job;
@@ -43,7 +44,6 @@ struct instance {
     struct instance *all;
     size_t count, index;
     pthread_t thread;
-    int exit_status;
 };
 
 /* -- readiness */
@@ -76,16 +76,20 @@ static bool is_quiet(const struct instance *instance) {
            locks_is_idle(instance->service.locks);
 }
 
+/* A transaction that does not come back cannot be waited for, and its locks cannot be let go safely: end like a kill,
+ * which loses nothing that was promised, rather than outlive the grace period. */
+static void cut_off(struct instance *instance) {
+    LOG(LOG_ERROR, "drain.cut_off", LOGI("requests", http_active(instance->service.http)));
+    _exit(1);
+}
+
 static void drain(void *arg) {
     struct instance *instance = arg;
     int64_t now_ms = clock_mono_ms();
     if (!is_quiet(instance)) instance->quiet_since_ms = now_ms;
     bool quiet = now_ms - instance->quiet_since_ms >= DRAIN_QUIET_MS;
     if (!quiet && now_ms - instance->drain_since_ms < DRAIN_MAX_MS) return;
-    if (!quiet) {
-        LOG(LOG_ERROR, "drain.cut_off", LOGI("requests", http_active(instance->service.http)));
-        instance->exit_status = 1;
-    }
+    if (!quiet) cut_off(instance);
     loop_stop(instance->service.loop);
 }
 
@@ -106,16 +110,20 @@ static void on_stop_signal(void *arg, int signum) {
     for (size_t i = 0; i < first->count; i++) loop_wake_send(first->all[i].stop_wake);
 }
 
+static void reload(void *arg) {
+    struct instance *instance = arg;
+    char text[256];
+    struct result result = access_reload(instance->access, text, sizeof text);
+    if (failed(result))
+        LOG(LOG_ERROR, "tokens.reload_failed", LOGS("detail", text), LOGR(result));
+    else
+        LOG(LOG_INFO, "tokens.reloaded");
+}
+
+/* Each loop owns its table of tokens and swaps it itself. */
 static void on_reload_signal(void *arg, int signum) {
     struct instance *first = arg;
-    char text[256];
-    for (size_t i = 0; i < first->count; i++) {
-        struct result result = access_reload(first->all[i].access, text, sizeof text);
-        if (failed(result))
-            LOG(LOG_ERROR, "tokens.reload_failed", LOGS("detail", text), LOGR(result));
-        else
-            LOG(LOG_INFO, "tokens.reloaded");
-    }
+    for (size_t i = 0; i < first->count; i++) loop_wake_send(first->all[i].reload_wake);
 }
 
 /* -- parts of an instance */
@@ -210,6 +218,7 @@ static void start_timers(struct instance *instance) {
     instance->schema_timer = loop_timer_new(loop, ask_for_schema, instance);
     loop_timer_start(instance->schema_timer, 0, SCHEMA_LOOK_MS);
     instance->stop_wake = loop_wake_new(loop, begin_drain, instance);
+    instance->reload_wake = loop_wake_new(loop, reload, instance);
     if (instance->index > 0) return; /* signals come to the first loop, which tells the others */
     instance->signals[0] = loop_signal_new(loop, SIGTERM, on_stop_signal, instance);
     instance->signals[1] = loop_signal_new(loop, SIGINT, on_stop_signal, instance);
@@ -233,12 +242,13 @@ static RESULT start(struct instance *instance, const struct db_options *db) {
 static void stop(struct instance *instance) {
     struct service *service = &instance->service;
     service->http = http_free(service->http);
-    service->redis = redis_free(service->redis);
-    if (service->locks != NULL) locks_use_redis(service->locks, NULL);
     if (service->pool != NULL) {
         pool_stop(service->pool);
         pool_collect(service->pool);
     }
+    if (service->facade != NULL) facade_stop(service->facade);
+    service->redis = redis_free(service->redis); /* answers the releases still on their way: the facade must stand */
+    if (service->locks != NULL) locks_use_redis(service->locks, NULL);
     service->locks = locks_free(service->locks);
     service->facade = facade_free(service->facade);
     service->pool = pool_free(service->pool);
@@ -246,6 +256,7 @@ static void stop(struct instance *instance) {
     instance->drain_timer = loop_timer_free(instance->drain_timer);
     instance->completions = loop_wake_free(instance->completions);
     instance->stop_wake = loop_wake_free(instance->stop_wake);
+    instance->reload_wake = loop_wake_free(instance->reload_wake);
     for (size_t i = 0; i < 3; i++) instance->signals[i] = loop_signal_free(instance->signals[i]);
     service->loop = loop_free(service->loop);
     instance->access = access_free(instance->access);
@@ -287,7 +298,9 @@ static RESULT prepare(struct instance *instance, const struct config *config, co
 
 static void *run_instance(void *arg) {
     struct instance *instance = arg;
-    loop_run(instance->service.loop);
+    /* The poll after the decision to stop may have brought one more request: it is answered too. */
+    do loop_run(instance->service.loop);
+    while (!is_quiet(instance));
     return NULL;
 }
 
@@ -296,9 +309,7 @@ static int run_all(struct instance *instances, size_t count) {
         if (pthread_create(&instances[i].thread, NULL, run_instance, &instances[i]) != 0) abort();
     (void)run_instance(&instances[0]);
     for (size_t i = 1; i < count; i++) (void)pthread_join(instances[i].thread, NULL);
-    int status = 0;
-    for (size_t i = 0; i < count; i++) status |= instances[i].exit_status;
-    return status;
+    return 0;
 }
 
 static RESULT parse_store(const struct config *config, struct db_options *ret) {

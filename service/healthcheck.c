@@ -20,7 +20,7 @@ static bool split_address(const char *address, char *host, size_t host_size, cha
     bool wild = len == 0 || strncmp(address, "0.0.0.0", len) == 0 || strncmp(address, "::", len) == 0;
     bool fits =
         wild ? text_format(host, host_size, "127.0.0.1") : text_format(host, host_size, "%.*s", (int)len, address);
-    return fits && text_format(port, port_size, "%s", colon + 1);
+    return fits && text_copy(port, port_size, colon + 1);
 }
 
 static int connect_to(const char *host, const char *port) {

@@ -116,5 +116,5 @@ void duration_format(int64_t ms, char *out) {
     for (size_t unit = UNIT_HOUR; unit < UNIT_SECOND; unit++) add_part(&t, &ms, unit);
     add_seconds(&t, ms);
     if (zero) text_add_str(&t, "0S");
-    text_format(out, DURATION_SIZE, "%s", text_str(&t));
+    text_copy(out, DURATION_SIZE, text_str(&t));
 }

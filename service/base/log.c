@@ -35,7 +35,7 @@ struct line {
 
 void log_start(enum log_level level, const char *instance) {
     least_level = level;
-    text_format(instance_name, sizeof instance_name, "%s", instance);
+    text_copy(instance_name, sizeof instance_name, instance);
 }
 
 bool log_level_parse(const char *name, enum log_level *ret) {

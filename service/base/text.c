@@ -15,7 +15,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-enum { TEXT_FIRST_CAP = 64 };
+enum { TEXT_FIRST_CAP = 64, RANDOM_POOL = 512 };
 
 struct text text_new(size_t limit) {
     return (struct text){.limit = limit ? limit : TEXT_LIMIT_DEFAULT};
@@ -218,9 +218,21 @@ void text_random_hex(size_t len, char *out) {
     text_hex(bytes, len, out);
 }
 
+/* A system call gives many: several identifiers are made for every request. Each byte is used once. */
+static void take_random(unsigned char *out, size_t len) {
+    static _Thread_local unsigned char pool[RANDOM_POOL];
+    static _Thread_local size_t left;
+    if (left < len) {
+        fill_random(pool, sizeof pool);
+        left = sizeof pool;
+    }
+    left -= len;
+    memcpy(out, pool + left, len);
+}
+
 void text_uuid(char *out) {
-    unsigned char bytes[16];
-    fill_random(bytes + 6, sizeof bytes - 6);
+    unsigned char bytes[16] = {0};
+    take_random(bytes + 6, sizeof bytes - 6);
     uint64_t ms = (uint64_t)clock_wall_ms();
     for (int i = 5; i >= 0; i--, ms >>= 8) bytes[i] = (unsigned char)ms;
     bytes[6] = (unsigned char)(0x70 | (bytes[6] & 0x0F)); /* version 7 */
@@ -231,6 +243,16 @@ void text_uuid(char *out) {
         *out++ = hex_digits[bytes[i] & 15];
     }
     *out = '\0';
+}
+
+bool text_copy(char *out, size_t size, const char *s) {
+    size_t len = strlen(s);
+    bool fits = len < size;
+    if (size == 0) return false;
+    if (!fits) len = size - 1;
+    memcpy(out, s, len);
+    out[len] = '\0';
+    return fits;
 }
 
 bool text_format(char *out, size_t size, const char *format, ...) {

@@ -61,5 +61,7 @@ void text_time(int64_t unix_ms, char *out);
 void text_uuid(char *out);
 /* Random bytes in lower-case hex, fit for secrets; out has 2*len+1 bytes, len at most 32. Any thread. */
 void text_random_hex(size_t len, char *out);
+/* Copies s; returns false when it was cut. Never unterminated. */
+bool text_copy(char *out, size_t size, const char *s);
 /* snprintf that never overruns and never leaves out unterminated; returns false when it was cut. */
 bool text_format(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));

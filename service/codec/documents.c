@@ -100,6 +100,8 @@ void document_problem(struct text *out, enum error error, const char *detail, co
     member_string(out, "code", info->code);
     member_string(out, "detail", detail != NULL ? detail : info->advice);
     member_string_or_null(out, "requestId", request_id != NULL ? request_id : "");
+    /* Nothing was written, so the same request may be sent again. */
+    if (error_public(error) == ERROR_UNAVAILABLE) text_add_str(out, ",\"retryable\":true");
     if (extras != NULL && extras[0] != '\0') {
         text_add_char(out, ',');
         text_add_str(out, extras);

@@ -148,7 +148,7 @@ static void drop_cut_character(char *s) {
 void field_errors_add(struct field_errors *errors, const char *pointer, const char *format, ...) {
     if (errors->count == FIELD_ERRORS_MAX) return;
     struct field_error *error = &errors->list[errors->count++];
-    (void)text_format(error->pointer, sizeof error->pointer, "%s", pointer); /* cut is fine, see 2 */
+    (void)text_copy(error->pointer, sizeof error->pointer, pointer); /* cut is fine, see 2 */
     drop_cut_character(error->pointer);
     va_list args;
     va_start(args, format);

@@ -187,7 +187,7 @@ static store_fn *const stores[KIND_COUNT] = {
 static void store_fallback(const struct setting *s, void *field) {
     bool yes = s->fallback != 0;
     if (s->fallback_text)
-        text_format(field, s->size, "%s", s->fallback_text);
+        text_copy(field, s->size, s->fallback_text);
     else if (s->kind == KIND_BOOL)
         memcpy(field, &yes, sizeof yes);
     else

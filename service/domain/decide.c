@@ -36,20 +36,20 @@ static struct stock_cell *find_stock(struct world *world, const struct command *
 static void decide_adjust(struct world *world, const struct command *command, struct decision *ret) {
     struct stock_cell *cell = find_stock(world, command, ret);
     if (cell == NULL) return;
-    int64_t delta = command->adjust.delta, after = cell->row.stock + delta; /* both within ±2^53: cannot overflow */
-    if (after < 0) {
+    int64_t delta = command->adjust.delta;
+    if (cell->row.stock < -delta) {
         ret->requested = -delta;
         ret->available = cell->row.stock;
         ret->version = cell->row.version;
         decide_refuse(ret, ERROR_INSUFFICIENT_STOCK, NULL);
         return;
     }
-    if (after > STOCK_MAX) {
+    if (cell->row.stock > STOCK_MAX - delta) { /* a foreign writer's stock may be anything */
         decide_refuse(ret, ERROR_INVALID_REQUEST, "the stock would pass 2^53-1");
         return;
     }
     struct movement movement = {.kind = MOVEMENT_ADJUST};
-    (void)text_format(movement.reason, sizeof movement.reason, "%s", command->adjust.reason);
+    (void)text_copy(movement.reason, sizeof movement.reason, command->adjust.reason);
     world_move(world, cell, delta, movement);
     ret->stock = cell;
 }

@@ -67,7 +67,7 @@ void decide_create(struct world *world, const struct command *command, int64_t n
         return;
     }
     order_number(order->id, order->ordered_at_ms, order->number);
-    (void)text_format(order->user_id, sizeof order->user_id, "%s", command->create.user_id);
+    (void)text_copy(order->user_id, sizeof order->user_id, command->create.user_id);
     world->created_count++;
     world->item_count += command->line_count;
     take_stock(world, order);
@@ -82,7 +82,7 @@ static bool can_give_back(struct world *world, const struct order *order, struct
         ret->product_id = order->items[i].product_id;
         if (cell == NULL)
             decide_refuse(ret, ERROR_PRODUCT_NOT_FOUND, "the stock row of this product is gone");
-        else if (cell->row.stock + order->items[i].quantity > STOCK_MAX)
+        else if (cell->row.stock > STOCK_MAX - order->items[i].quantity)
             decide_refuse(ret, ERROR_INVALID_REQUEST, "the stock would pass 2^53-1");
         if (ret->error != ERROR_NONE) return false;
     }
@@ -95,7 +95,7 @@ bool decide_give_back(struct world *world, struct order_cell *cell, const char *
     if (!can_give_back(world, order, ret)) return false;
     struct movement movement = {.kind = MOVEMENT_RESTORE};
     (void)text_format(movement.order_ref, sizeof movement.order_ref, "o:%lld", (long long)order->id);
-    (void)text_format(movement.reason, sizeof movement.reason, "%s", reason);
+    (void)text_copy(movement.reason, sizeof movement.reason, reason);
     for (size_t i = 0; i < order->item_count; i++) {
         movement.line_no = (int32_t)i;
         world_move(world, world_stock(world, order->items[i].product_id), order->items[i].quantity, movement);

@@ -35,9 +35,9 @@ static void ask_refund(struct world *world, const char *reason, struct decision 
     row->order_id = ret->payment.order_id;
     row->amount = ret->payment.amount;
     row->detected_at_ms = world->now_ms;
-    (void)text_format(row->reason, sizeof row->reason, "%s", reason);
+    (void)text_copy(row->reason, sizeof row->reason, reason);
     (void)text_format(row->status, sizeof row->status, "OPEN");
-    (void)text_format(row->payment_key, sizeof row->payment_key, "%s", ret->payment.payment_key);
+    (void)text_copy(row->payment_key, sizeof row->payment_key, ret->payment.payment_key);
     world_add_compensation(world, row);
     decide_add_event(ret, EVENT_REFUND_REQUIRED);
 }
@@ -88,7 +88,7 @@ void decide_payment(struct world *world, const struct command *command, struct d
     }
     ret->payment.order_id = command->order_id;
     ret->payment.amount = command->payment.amount;
-    (void)text_format(ret->payment.payment_key, sizeof ret->payment.payment_key, "%s", command->payment.payment_key);
+    (void)text_copy(ret->payment.payment_key, sizeof ret->payment.payment_key, command->payment.payment_key);
     if (command->payment.completed)
         complete(world, cell, ret);
     else

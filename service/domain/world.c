@@ -46,9 +46,19 @@ struct order_cell *world_order(const struct world *world, int64_t order_id) {
     return bsearch(&order_id, world->orders, world->order_count, sizeof world->orders[0], order_compare);
 }
 
+/* Without the blanks at its end, which the column's unique key does not see. */
+static size_t key_length(const char *key) {
+    size_t len = strlen(key);
+    while (len > 0 && key[len - 1] == ' ') len--;
+    return len;
+}
+
 struct payment *world_payment(const struct world *world, const char *payment_key) {
-    for (size_t i = 0; i < world->payment_count; i++)
-        if (strcmp(world->payments[i].payment_key, payment_key) == 0) return &world->payments[i];
+    size_t len = key_length(payment_key);
+    for (size_t i = 0; i < world->payment_count; i++) {
+        const char *known = world->payments[i].payment_key;
+        if (strncmp(known, payment_key, len) == 0 && key_length(known) == len) return &world->payments[i];
+    }
     return NULL;
 }
 

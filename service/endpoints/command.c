@@ -22,8 +22,8 @@ static void on_done(void *arg, struct answer *answer) {
     struct reply reply = reply_new(answer->status);
     reply.body = TAKE_TEXT(answer->body);
     if (answer->status >= 400) reply.content_type = "application/problem+json";
-    (void)text_format(reply.location, sizeof reply.location, "%s", answer->location);
-    (void)text_format(reply.etag, sizeof reply.etag, "%s", answer->etag);
+    (void)text_copy(reply.location, sizeof reply.location, answer->location);
+    (void)text_copy(reply.etag, sizeof reply.etag, answer->etag);
     reply.retry_after_s = retry_after(answer);
     reply.replayed = answer->replayed;
     reply.degraded = answer->degraded;
@@ -44,9 +44,8 @@ void command_start(struct request *request, struct rider *rider) {
         return;
     }
     rider_set_key(rider, request_credential(request)->name, request_route(request), key[0] != '\0' ? key : NULL);
-    (void)text_format(rider->request_id, sizeof rider->request_id, "%s", request_id(request));
-    (void)text_format(rider->command.traceparent, sizeof rider->command.traceparent, "%s",
-                      request_traceparent(request));
+    (void)text_copy(rider->request_id, sizeof rider->request_id, request_id(request));
+    (void)text_copy(rider->command.traceparent, sizeof rider->command.traceparent, request_traceparent(request));
     struct errand *errand = mem_new(sizeof *errand);
     *errand = (struct errand){service_of(request), request, rider};
     rider->done = on_done;

@@ -81,7 +81,7 @@ static bool is_printable_ascii(const char *s) {
 
 static bool parse_key(const char *header, char *out) {
     bool fits = header[0] == '"' ? unquote(header, out, IDEMPOTENCY_KEY_MAX + 1)
-                                 : text_format(out, IDEMPOTENCY_KEY_MAX + 1, "%s", header);
+                                 : text_copy(out, IDEMPOTENCY_KEY_MAX + 1, header);
     return fits && out[0] != '\0' && is_printable_ascii(out);
 }
 

@@ -24,10 +24,12 @@ bool read_idempotency_key(struct request *request, char *out);
 /* If-Match into a STOCK_SET command: PRD-006 when absent. */
 bool read_if_match(struct request *request, struct command *command);
 
-/* -- short reads: `work` runs on a worker and fills in result and answer; the reply follows by itself. */
+/* -- short reads: `work` runs on a worker and fills in result and answer; the reply follows by itself. It must bear
+ * being run twice. */
 struct read {
     struct db_job job;       /* first */
     struct request *request; /* NULL: the client hung up */
+    struct pool *pool;
     struct result (*work)(struct read *read, struct db *db);
 
     /* parameters, as the endpoint likes */
@@ -41,7 +43,7 @@ struct read {
     struct result result;
     int http_status;
     struct text body;
-    char etag[40], location[160], extras[96];
+    char etag[40], location[160], extras[512];
     const char *detail;
     size_t listed;   /* items written by list_item_* */
     int64_t last_id; /* of the last item written */

@@ -35,7 +35,7 @@ void compensations_list_all(struct request *request) {
     struct read *read = read_new(request, list);
     read->after = before;
     read->limit = limit;
-    if (status != NULL) (void)text_format(read->text, sizeof read->text, "%s", status);
+    if (status != NULL) (void)text_copy(read->text, sizeof read->text, status);
     read_start(read);
 }
 
@@ -46,12 +46,14 @@ static struct result resolve(struct read *read, struct db *db) {
     return OK;
 }
 
+/* Resolving is idempotent by itself, so a key changes nothing; a malformed one is still told. */
 void compensations_resolve_one(struct request *request) {
+    char key[IDEMPOTENCY_KEY_MAX + 1];
     struct field_errors errors = {0};
     size_t len;
     int64_t id;
     const char *body = request_body(request, &len);
-    if (!read_id(request, 0, "id", &id)) return;
+    if (!read_id(request, 0, "id", &id) || !read_idempotency_key(request, key)) return;
     if (failed(body_empty(body, len, &errors))) {
         reply_invalid(request, &errors);
         return;

@@ -65,7 +65,7 @@ void inventory_adjust(struct request *request) {
     }
     struct rider *rider = rider_on(id, COMMAND_STOCK_ADJUST);
     rider->command.adjust.delta = parsed.delta;
-    (void)text_format(rider->command.adjust.reason, sizeof rider->command.adjust.reason, "%s", parsed.reason);
+    (void)text_copy(rider->command.adjust.reason, sizeof rider->command.adjust.reason, parsed.reason);
     command_start(request, rider);
 }
 

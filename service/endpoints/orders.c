@@ -22,7 +22,7 @@ void orders_create(struct request *request) {
     }
     struct rider *rider = rider_new(COMMAND_ORDER_CREATE, parsed.line_count);
     memcpy(rider->lines, parsed.lines, parsed.line_count * sizeof rider->lines[0]);
-    (void)text_format(rider->command.create.user_id, sizeof rider->command.create.user_id, "%s", parsed.user_id);
+    (void)text_copy(rider->command.create.user_id, sizeof rider->command.create.user_id, parsed.user_id);
     command_start(request, rider);
 }
 
@@ -86,7 +86,7 @@ void orders_list_all(struct request *request) {
     read->after = before;
     read->limit = limit;
     read->status = status;
-    if (user_id != NULL) (void)text_format(read->text, sizeof read->text, "%s", user_id);
+    if (user_id != NULL) (void)text_copy(read->text, sizeof read->text, user_id);
     read_start(read);
 }
 
@@ -124,8 +124,7 @@ void orders_payment(struct request *request) {
     struct rider *rider = rider_on(id, COMMAND_PAYMENT);
     rider->command.payment.completed = parsed.completed;
     rider->command.payment.amount = parsed.amount;
-    (void)text_format(rider->command.payment.payment_key, sizeof rider->command.payment.payment_key, "%s",
-                      parsed.payment_key);
+    (void)text_copy(rider->command.payment.payment_key, sizeof rider->command.payment.payment_key, parsed.payment_key);
     command_start(request, rider);
 }
 
@@ -141,7 +140,7 @@ void orders_cancel(struct request *request) {
         return;
     }
     struct rider *rider = rider_on(id, COMMAND_ORDER_CANCEL);
-    (void)text_format(rider->command.cancel.reason, sizeof rider->command.cancel.reason, "%s", parsed.reason);
+    (void)text_copy(rider->command.cancel.reason, sizeof rider->command.cancel.reason, parsed.reason);
     command_start(request, rider);
 }
 

@@ -27,11 +27,11 @@ static struct result put(struct read *read, struct db *db) {
         field_errors_add(&errors, "/stock", "%s", read->detail);
         AUTO_TEXT extras = text_new(0);
         field_errors_write(&extras, &errors);
-        (void)text_format(read->extras, sizeof read->extras, "%s", text_str(&extras));
+        (void)text_copy(read->extras, sizeof read->extras, text_str(&extras));
     }
     TRY(result);
     if (created) read->http_status = STATUS_CREATED;
-    (void)text_format(read->location, sizeof read->location, created ? "/v1/products/%lld" : "", (long long)read->id);
+    if (created) (void)text_format(read->location, sizeof read->location, "/v1/products/%lld", (long long)read->id);
     document_product(&read->body, &product);
     read_set_etag(read, product.version);
     return OK;
@@ -52,7 +52,7 @@ void products_put_one(struct request *request) {
     read->id = id;
     read->price = parsed.price;
     read->stock = parsed.stock;
-    (void)text_format(read->text, sizeof read->text, "%s", parsed.name);
+    (void)text_copy(read->text, sizeof read->text, parsed.name);
     read_start(read);
 }
 

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "codec/cursor.h"
 #include "endpoints/common.h"
+#include "metrics/metrics.h"
 
 #include <stdlib.h>
 
@@ -17,16 +18,31 @@ static void on_gone(void *arg) {
     read->request = NULL; /* the work may be under way: its end frees the record */
 }
 
+static void begin(struct read *read) {
+    text_clear(&read->body);
+    read->http_status = STATUS_OK;
+    read->listed = 0;
+    read->more = false;
+}
+
+/* What runs here can be run twice, so a connection that broke since its last use (the server was restarted) costs a new
+ * one, not an error. */
 static void run(struct db_job *job, struct db *db) {
     struct read *read = CONTAINER_OF(job, struct read, job);
     read->result = read->work(read, db);
+    if (read->result.code != ERROR_STORE_LOST && read->result.code != ERROR_COMMIT_UNKNOWN) return;
+    struct db *fresh = NULL;
+    if (failed(pool_connect(read->pool, &fresh))) return;
+    begin(read);
+    read->result = read->work(read, fresh);
+    fresh = db_close(fresh);
 }
 
 static void send(struct read *read) {
     struct reply reply = reply_new(read->http_status);
     reply.body = TAKE_TEXT(read->body);
-    (void)text_format(reply.etag, sizeof reply.etag, "%s", read->etag);
-    (void)text_format(reply.location, sizeof reply.location, "%s", read->location);
+    (void)text_copy(reply.etag, sizeof reply.etag, read->etag);
+    (void)text_copy(reply.location, sizeof reply.location, read->location);
     request_reply(read->request, reply);
 }
 
@@ -43,9 +59,10 @@ static void done(struct db_job *job) {
 struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db)) {
     struct read *read = mem_new(sizeof *read);
     read->request = request;
+    read->pool = service_of(request)->pool;
     read->work = work;
-    read->http_status = STATUS_OK;
     read->body = text_new(0);
+    begin(read);
     read->job.run = run;
     read->job.done = done;
     return read;
@@ -57,6 +74,7 @@ void read_start(struct read *read) {
         request_park(request, on_gone, read);
         return;
     }
+    metric_add(METRIC_REFUSED, 3, 1);
     request_problem(request, ERROR_UNAVAILABLE, "too many reads are waiting", NULL);
     free_read(read);
 }

@@ -4,6 +4,9 @@
 #include "domain/decide.h"
 #include "facade/rider.h"
 
+/* Extras of PRD-004: the product, and after how long to try again. */
+#define STOCK_BUSY_EXTRAS "\"productId\":%lld,\"retryAfterMs\":100"
+
 /* Problem document; extras: members without braces or NULL. Replaces an earlier answer. */
 void answer_problem(struct rider *rider, enum error error, const char *detail, const char *extras);
 /* From a decision. Stock commands get status and body later, by answer_stock. */

@@ -32,9 +32,16 @@ static size_t new_products(const struct rider *rider, const struct train *train)
     return count;
 }
 
+static bool brings_a_lane(const struct rider *rider, const struct train *train) {
+    for (size_t i = 0; i < rider->lane_count; i++)
+        if (rider->lanes[i]->train != train) return true;
+    return false;
+}
+
 static bool fits(const struct rider *rider, const struct load *load, const struct boarding_limits *limits,
                  const struct train *train) {
     if (load->commands == 0) return true; /* whatever its size, one alone always fits */
+    if (load->commands >= limits->share && brings_a_lane(rider, train)) return false;
     return load->lines + rider->command.line_count <= limits->lines_max &&
            load->products + new_products(rider, train) <= limits->products_max;
 }
@@ -49,8 +56,16 @@ static void take(struct rider *rider, struct list *boarded, struct train *train,
     list_push(boarded, &rider->node);
 }
 
-static void reserve(struct rider *rider, uint64_t round) {
-    if (rider->row_waiting) return; /* waits for a row it may never get: it must not hold others up */
+/* Waits for a row or a lock that a stranger holds, perhaps for longer than it may: it must not hold others up. */
+static bool waits_for_a_stranger(const struct rider *rider, int64_t now_ms) {
+    if (rider->row_waiting || rider_is_blocked(rider)) return true;
+    for (size_t i = 0; i < rider->lane_count; i++)
+        if (rider->lanes[i]->foreign && rider->lanes[i]->not_before_ms > now_ms) return true;
+    return false;
+}
+
+static void reserve(struct rider *rider, uint64_t round, int64_t now_ms) {
+    if (waits_for_a_stranger(rider, now_ms)) return;
     for (size_t i = 0; i < rider->lane_count; i++) rider->lanes[i]->reserved_round = round;
 }
 
@@ -65,7 +80,7 @@ size_t board(struct list *queue, struct list *boarded, struct train *train, cons
             fits(rider, &load, limits, train))
             take(rider, boarded, train, &load);
         else
-            reserve(rider, round);
+            reserve(rider, round, now_ms);
     }
     return load.commands;
 }

@@ -1,12 +1,14 @@
 /* Which waiting riders the next train takes: first come first served, disjoint from the trains on their way; one that
-   must wait reserves its lanes against later arrivals. Pure. */
+   must wait for us reserves its lanes against later arrivals, one that must wait for a stranger does not. Pure. */
 #pragma once
 
 #include "facade/lanes.h"
 
 struct boarding_limits {
     size_t commands_max, lines_max, products_max;
-    bool probe; /* take one rider with a blocked row, and it alone; else only riders without */
+    size_t share; /* commands that are this train's part of what waits: beyond it only those that could ride no other,
+                     all their lanes being in this one */
+    bool probe;   /* take one rider with a blocked row, and it alone; else only riders without */
 };
 
 /* Moves riders from `queue` (arrival order) to `boarded`, marks their lanes as used by `train`. `round` differs from

@@ -19,7 +19,10 @@ struct facade_options {
 /* The pool and Redis outlive it. Redis is given later by facade_use_redis: its callbacks need the facade first. */
 struct facade *facade_new(struct loop *loop, struct pool *pool, const struct facade_options *options);
 void facade_use_redis(struct facade *facade, struct redis *redis);
-/* No train is on its way. Answers who still waits with SYS-011. Takes NULL, returns NULL. */
+/* No train is in a transaction. Answers who still waits with SYS-011 and gives up what it listens to in Redis, which is
+ * still there. Once. */
+void facade_stop(struct facade *facade);
+/* After Redis is gone: its last answers still come to the trains. Takes NULL, returns NULL. */
 struct facade *facade_free(struct facade *facade);
 
 /* Takes the rider. done() is called once, perhaps before this returns (queue full, draining). */

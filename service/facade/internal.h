@@ -22,7 +22,8 @@ struct facade {
     size_t queued;
     uint64_t sequence, round;
     bool probe_wanted; /* somebody in the queue needs a row that a foreign session holds */
-    bool ready;        /* somebody in the queue may be able to board */
+    bool stopped;
+    bool ready; /* somebody in the queue may be able to board */
     struct list trains;
     size_t slots_used, probes_used;
     struct loop_timer *sweep;  /* deadlines, locks held elsewhere, yields; runs while somebody waits */
@@ -78,6 +79,7 @@ struct train {
     struct loop_timer *renewal;
     unsigned calls; /* renewals and the release on their way that refer to the train */
     bool releasing; /* the release was sent */
+    bool left;      /* its lanes and its slot are for others */
     bool unlocked;  /* over but for those calls */
 };
 /* Boards one train; false when nobody could. */

@@ -47,7 +47,7 @@ static struct lane *find_or_make(struct lanes *lanes, int64_t key) {
 }
 
 static bool is_idle(const struct lane *lane, int64_t now_ms) {
-    return lane->riders == 0 && lane->train == NULL && lane->not_before_ms <= now_ms;
+    return lane->references == 0 && lane->train == NULL && lane->not_before_ms <= now_ms;
 }
 
 static void drop_lane(struct lanes *lanes, struct lane **link) {
@@ -66,17 +66,18 @@ void lanes_attach(struct lanes *lanes, struct rider *rider) {
     rider->lane_count = count;
     for (size_t i = 0; i < products; i++) rider->lanes[i] = find_or_make(lanes, command->lines[i].product_id);
     if (command->order_id != 0) rider->lanes[products] = find_or_make(lanes, -command->order_id);
-    for (size_t i = 0; i < count; i++) rider->lanes[i]->riders++;
+    for (size_t i = 0; i < count; i++) rider->lanes[i]->references++;
+}
+
+void lanes_unhold(struct lanes *lanes, struct lane *lane) {
+    if (--lane->references > 0 || !is_idle(lane, 0)) return; /* one that must wait is swept later */
+    struct lane **link = &lanes->buckets[bucket_of(lane->key)];
+    while (*link != lane) link = &(*link)->next;
+    drop_lane(lanes, link);
 }
 
 void lanes_detach(struct lanes *lanes, struct rider *rider) {
-    for (size_t i = 0; i < rider->lane_count; i++) {
-        struct lane *lane = rider->lanes[i];
-        if (--lane->riders > 0 || !is_idle(lane, 0)) continue; /* one that must wait is swept later */
-        struct lane **link = &lanes->buckets[bucket_of(lane->key)];
-        while (*link != lane) link = &(*link)->next;
-        drop_lane(lanes, link);
-    }
+    for (size_t i = 0; i < rider->lane_count; i++) lanes_unhold(lanes, rider->lanes[i]);
     free(TAKE(rider->lanes));
     rider->lane_count = 0;
 }
@@ -101,4 +102,9 @@ void lanes_forget_foreign(struct lanes *lanes) {
             lane->foreign = false;
             lane->not_before_ms = 0;
         }
+}
+
+void lanes_let_go(struct lanes *lanes) {
+    for (unsigned i = 0; i < BUCKETS; i++)
+        for (struct lane *lane = lanes->buckets[i]; lane != NULL; lane = lane->next) lanes->drop(lane);
 }

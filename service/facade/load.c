@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_LIFE_MS INT64_C(86400000) /* stored answers older than 24 h count as absent */
-
 static int by_value(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -119,6 +117,20 @@ static void mark_blocked(struct attempt *attempt) {
     }
 }
 
+/* An order that came to be after its lines were looked up: the command was first, for it there is no such order. Its
+ * stock rows are not locked. */
+static void refuse_early(struct attempt *attempt) {
+    for (size_t i = 0; i < attempt->count; i++) {
+        struct rider *rider = attempt->riders[i];
+        const struct command *command = &rider->command;
+        if (rider->settled || command->line_count > 0 || !command_moves_stock(command)) continue;
+        const struct order_cell *cell = world_order(&attempt->world, command->order_id);
+        if (cell == NULL || cell->order.item_count == 0) continue;
+        answer_problem(rider, ERROR_ORDER_NOT_FOUND, NULL, NULL);
+        rider->settled = true;
+    }
+}
+
 static RESULT load_orders(struct attempt *attempt) {
     size_t count = attempt->order_count, row_count = 0;
     if (count == 0) return OK;
@@ -156,8 +168,8 @@ static void replay(struct rider *rider, const struct idempotent *row) {
     text_done(&answer->body);
     *answer = (struct answer){.status = row->status, .replayed = true, .body = text_new(0)};
     text_add(&answer->body, row->body, row->body_len);
-    (void)text_format(answer->location, sizeof answer->location, "%s", row->location);
-    (void)text_format(answer->etag, sizeof answer->etag, "%s", row->etag);
+    (void)text_copy(answer->location, sizeof answer->location, row->location);
+    (void)text_copy(answer->etag, sizeof answer->etag, row->etag);
 }
 
 /* One stored answer was found: it is the rider's with that key. */
@@ -213,6 +225,7 @@ RESULT attempt_load(struct attempt *attempt) {
     TRY(load_stock(attempt));
     TRY(load_orders(attempt));
     mark_blocked(attempt);
+    refuse_early(attempt);
     if (attempt->world.now_ms == 0) TRY(db_now(attempt->db, &attempt->world.now_ms));
     TRY(load_payments(attempt));
     return load_stored_answers(attempt);

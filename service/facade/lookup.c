@@ -37,14 +37,26 @@ static void run(struct db_job *job, struct db *db) {
     lookup->result = order_lines_read(db, lookup->order_ids, lookup->count, on_line, lookup);
 }
 
+/* Where the order's lines begin; they came in order of their orders. */
+static size_t find_first(const struct lookup *lookup, int64_t order_id) {
+    size_t low = 0, high = lookup->found_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (lookup->found[middle].order_id < order_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void give_lines(struct rider *rider, const struct lookup *lookup) {
-    size_t count = 0;
-    for (size_t i = 0; i < lookup->found_count; i++) count += lookup->found[i].order_id == rider->command.order_id;
-    rider->lines = mem_array(count + 1, sizeof rider->lines[0]);
+    const size_t first = find_first(lookup, rider->command.order_id);
+    size_t end = first;
+    while (end < lookup->found_count && lookup->found[end].order_id == rider->command.order_id) end++;
+    rider->lines = mem_array(end - first + 1, sizeof rider->lines[0]);
     rider->command.lines = rider->lines;
-    for (size_t i = 0; i < lookup->found_count; i++)
-        if (lookup->found[i].order_id == rider->command.order_id)
-            rider->lines[rider->command.line_count++] = lookup->found[i].line;
+    for (size_t i = first; i < end; i++) rider->lines[rider->command.line_count++] = lookup->found[i].line;
 }
 
 static void lookup_depart(struct facade *facade);

@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-#define SWEEP_MS 5        /* how late a deadline may be noticed */
-#define BUSY_RETRY_MS 100 /* what a client is told to wait after PRD-004 */
+#define SWEEP_MS 20 /* how late a deadline may be noticed */
 
 struct facade *facade_new(struct loop *loop, struct pool *pool, const struct facade_options *options) {
     struct facade *facade = mem_new(sizeof *facade);
@@ -37,12 +36,18 @@ static void refuse_all(struct facade *facade, struct list *riders) {
                       NULL);
 }
 
-struct facade *facade_free(struct facade *facade) {
-    if (facade == NULL) return NULL;
+void facade_stop(struct facade *facade) {
     refuse_all(facade, &facade->queue);
     refuse_all(facade, &facade->lookup_queue);
     facade->sweep = loop_timer_free(facade->sweep);
     facade->yields = loop_timer_free(facade->yields);
+    lanes_let_go(facade->lanes);
+    facade->stopped = true;
+}
+
+struct facade *facade_free(struct facade *facade) {
+    if (facade == NULL) return NULL;
+    if (!facade->stopped) facade_stop(facade);
     stock_lock_forget_leftovers(facade);
     facade->lanes = lanes_free(facade->lanes);
     free(facade->twins);
@@ -51,8 +56,7 @@ struct facade *facade_free(struct facade *facade) {
 }
 
 bool facade_is_idle(const struct facade *facade) {
-    return list_empty(&facade->queue) && list_empty(&facade->trains) && list_empty(&facade->lookups) &&
-           list_empty(&facade->lookup_queue);
+    return list_empty(&facade->queue) && list_empty(&facade->trains) && facade->lookup == NULL;
 }
 
 void facade_finish(struct facade *facade, struct rider *rider) {
@@ -69,6 +73,14 @@ void facade_refuse(struct facade *facade, struct rider *rider, enum error error,
     facade_finish(facade, rider);
 }
 
+static void sweep(void *arg);
+
+/* Until nobody waits any more. */
+static void watch_the_clock(struct facade *facade) {
+    if (facade->sweep == NULL) facade->sweep = loop_timer_new(facade->loop, sweep, facade);
+    if (!loop_timer_is_active(facade->sweep)) loop_timer_start(facade->sweep, SWEEP_MS, SWEEP_MS);
+}
+
 void facade_submit(struct facade *facade, struct rider *rider) {
     rider->sequence = ++facade->sequence;
     rider->deadline_ms = rider->arrived_us / 1000 + facade->options.deadline_ms;
@@ -78,6 +90,8 @@ void facade_submit(struct facade *facade, struct rider *rider) {
         return;
     }
     facade->queued++;
+    rider->in_queue = true;
+    watch_the_clock(facade);
     if (twins_join(facade, rider)) return;
     if (lookup_is_needed(rider))
         lookup_add(facade, rider);
@@ -105,8 +119,7 @@ static void refuse_busy(struct facade *facade, struct rider *rider) {
     for (size_t i = 0; i < rider->lane_count && product_id == 0; i++)
         if (rider->lanes[i]->foreign) product_id = rider->lanes[i]->key;
     if (product_id == 0) product_id = rider->command.lines[0].product_id;
-    (void)text_format(extras, sizeof extras, "\"productId\":%lld,\"retryAfterMs\":%d", (long long)product_id,
-                      BUSY_RETRY_MS);
+    (void)text_format(extras, sizeof extras, STOCK_BUSY_EXTRAS, (long long)product_id);
     metric_add(METRIC_REFUSED, 2, 1);
     facade_refuse(facade, rider, ERROR_STOCK_BUSY, "another holder kept the stock lock for the whole wait", extras);
 }
@@ -129,10 +142,17 @@ static void expire(struct facade *facade, struct rider *rider, int64_t now_ms) {
                   NULL);
 }
 
+static void expire_all(struct facade *facade, struct list *riders, int64_t now_ms) {
+    LIST_FOR_SAFE(node, riders) { expire(facade, CONTAINER_OF(node, struct rider, node), now_ms); }
+}
+
 static void sweep(void *arg) {
     struct facade *facade = arg;
     int64_t now_ms = clock_mono_ms();
-    LIST_FOR_SAFE(node, &facade->queue) { expire(facade, CONTAINER_OF(node, struct rider, node), now_ms); }
+    facade->probe_wanted = false; /* unless somebody still waits for one */
+    expire_all(facade, &facade->queue, now_ms);
+    expire_all(facade, &facade->lookups, now_ms);
+    expire_all(facade, &facade->lookup_queue, now_ms);
     twins_sweep(facade, now_ms);
     lanes_sweep(facade->lanes, now_ms);
     int64_t age_us = 0;
@@ -147,19 +167,18 @@ static void sweep(void *arg) {
 void facade_enqueue(struct facade *facade, struct rider *rider) {
     if (rider->lanes == NULL) lanes_attach(facade->lanes, rider);
     queue_insert(&facade->queue, rider);
-    if (facade->sweep == NULL) facade->sweep = loop_timer_new(facade->loop, sweep, facade);
-    if (!loop_timer_is_active(facade->sweep)) loop_timer_start(facade->sweep, SWEEP_MS, SWEEP_MS);
     if (!facade->ready) facade->ready = rider_is_ready(rider, clock_mono_ms());
 }
 
 static void depart_all(struct facade *facade) {
     if (!facade->ready) return;
     facade->ready = false;
+    /* One rider with a blocked row at a time, beside the slots: a foreign session's row must not cost the others
+     * theirs. It goes first, when it may: it reserves nothing, and what else it needs may be in use but for this
+     * moment. */
+    if (facade->probe_wanted && facade->probes_used == 0) (void)train_depart(facade, true);
     while (facade->slots_used < facade->options.train_slots && !list_empty(&facade->queue))
         if (!train_depart(facade, false)) break;
-    /* One rider with a blocked row at a time, beside the slots: a foreign session's row must not cost the others
-     * theirs. */
-    if (facade->probe_wanted && facade->probes_used == 0) facade->probe_wanted = train_depart(facade, true);
 }
 
 void facade_pump(void *arg) {

@@ -19,18 +19,16 @@ static int64_t last_deadline(const struct attempt *attempt) {
     return last;
 }
 
+/* All of them: a product or an order that is not there keeps nobody waiting. */
 static RESULT lock_same_rows(struct attempt *attempt, struct db *db) {
     size_t count = 0;
     int64_t now_ms = 0;
-    if (attempt->product_count > 0) {
-        AUTO_FREE struct stock_row *rows = mem_array(attempt->product_count, sizeof rows[0]);
-        return inventories_lock(db, attempt->product_ids, attempt->product_count, ROW_LOCK_WAIT, rows, &count, &now_ms);
-    }
+    AUTO_FREE struct stock_row *rows = mem_array(attempt->product_count + 1, sizeof rows[0]);
+    TRY(inventories_lock(db, attempt->product_ids, attempt->product_count, ROW_LOCK_WAIT, rows, &count, &now_ms));
     AUTO_FREE struct order *orders = mem_array(attempt->order_count + 1, sizeof orders[0]);
-    struct result result =
-        orders_lock(db, attempt->order_ids, attempt->order_count, ROW_LOCK_WAIT, orders, &count, &now_ms);
+    TRY(orders_lock(db, attempt->order_ids, attempt->order_count, ROW_LOCK_WAIT, orders, &count, &now_ms));
     for (size_t i = 0; i < count; i++) free(orders[i].items);
-    return result;
+    return OK;
 }
 
 static RESULT look(struct attempt *attempt, struct db *db, uint64_t old_connection, bool *ret_done) {

@@ -42,7 +42,7 @@ struct rider {
     int64_t lock_wait_since_ms; /* 0 = has met no foreign lock */
     struct lane **lanes;
     size_t lane_count;
-    bool in_queue;
+    bool in_queue;    /* waits for its lookup, its leader or a train: may still be dropped */
     bool row_waiting; /* left a train because of a foreign row lock */
     bool leads;       /* stands in the twins' table */
     struct rider *twin_next;

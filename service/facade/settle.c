@@ -52,13 +52,14 @@ static void add_order_events(struct attempt *attempt, const struct rider *rider,
     for (size_t i = 0; i < decision->event_count; i++) {
         struct event *event = add_event(attempt);
         if (i == 0)
-            (void)text_format(event->event_id, sizeof event->event_id, "%s", rider->command.event_id);
+            (void)text_copy(event->event_id, sizeof event->event_id, rider->command.event_id);
         else
             text_uuid(event->event_id);
         event->aggregate_type = "ORDER";
         (void)text_format(event->aggregate_id, sizeof event->aggregate_id, "%lld", (long long)decision->order->id);
-        event->aggregate_version = decision->order->version;
-        (void)text_format(event->traceparent, sizeof event->traceparent, "%s", rider->command.traceparent);
+        /* Each event is a step of the order, the last one leads to the version it has. */
+        event->aggregate_version = decision->order->version - (int64_t)(decision->event_count - 1 - i);
+        (void)text_copy(event->traceparent, sizeof event->traceparent, rider->command.traceparent);
         event->event_type = write_payload(&attempt->payloads, decision, decision->events[i]);
         end_payload(attempt);
     }
@@ -108,5 +109,5 @@ void attempt_settle(struct attempt *attempt) {
     answer_stock_commands(attempt);
     add_stock_events(attempt);
     if (attempt->event_count > 0)
-        (void)text_format(attempt->first_event_id, sizeof attempt->first_event_id, "%s", attempt->events[0].event_id);
+        (void)text_copy(attempt->first_event_id, sizeof attempt->first_event_id, attempt->events[0].event_id);
 }

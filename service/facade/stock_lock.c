@@ -74,7 +74,7 @@ static void add_leftover(struct train *train, bool only_held) {
     if (fault_on(FAULT_NO_NOT_AFTER)) return;
     struct leftover *leftover = mem_new(sizeof *leftover + train->product_count * sizeof leftover->products[0]);
     leftover->facade = train->facade;
-    (void)text_format(leftover->field, sizeof leftover->field, "%s", train->field);
+    (void)text_copy(leftover->field, sizeof leftover->field, train->field);
     for (size_t i = 0; i < train->product_count; i++)
         if (!only_held || train->held[i]) leftover->products[leftover->count++] = train->lanes[i]->key;
     list_push(&train->facade->leftovers, &leftover->node);
@@ -89,7 +89,7 @@ static void on_cleaned(void *arg, const struct redis_value *value, bool sent) {
     struct leftover *leftover = arg;
     struct facade *facade = leftover->facade;
     facade->cleaning--;
-    if (value == NULL) {
+    if (value == NULL || redis_type_of(value) != REDIS_ARRAY) {
         list_push(&facade->leftovers, &leftover->node); /* next time */
         return;
     }
@@ -142,6 +142,7 @@ static void take_result(struct train *train, size_t index, int64_t answer) {
         return;
     }
     lane->foreign = true;
+    lane->contended = true;
     lane->yield_ms = 0; /* somebody took the turn we left */
     int64_t poll_ms = answer > 0 && answer < FOREIGN_POLL_MS ? answer : FOREIGN_POLL_MS;
     lane->not_before_ms = clock_mono_ms() + poll_ms;
@@ -266,10 +267,11 @@ static void take_release(struct train *train, size_t index, int64_t answer) {
         return;
     }
     int64_t others = answer - (lane->subscription != NULL && redis_subscription_is_live(lane->subscription));
-    if (others > 0 && !fault_on(FAULT_NO_YIELD))
-        yield(train->facade, lane);
-    else
+    lane->contended = others > 0 && !fault_on(FAULT_NO_YIELD);
+    if (!lane->contended)
         lane->yield_ms = 0;
+    else if (!train->left) /* else the next train is in already; they have their turn after it */
+        yield(train->facade, lane);
 }
 
 static void on_released(void *arg, const struct redis_value *value, bool sent) {

@@ -4,7 +4,8 @@
    gone
 
    Invariants: the transaction is submitted only after the acquire was answered (or Redis is away); the release is sent
-   only after the transaction came back; a lane belongs to one train from boarding until the release was answered. */
+   only after the transaction came back; a lane belongs to one train from boarding until the release was answered, or
+   until its lock was found held elsewhere: no lane that a train lists can be freed. */
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
@@ -14,6 +15,7 @@
 #include "metrics/metrics.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ROW_RETRY_MS_MIN 20 /* a blocked row is tried again after this, doubling */
 #define ROW_RETRY_MS_MAX 160
@@ -43,6 +45,7 @@ static void train_free(struct train *train) {
     train->renewal = loop_timer_free(train->renewal);
     trip_done(&train->trip);
     free(train->trip.riders);
+    for (size_t i = 0; i < train->lane_count; i++) lanes_unhold(train->facade->lanes, train->lanes[i]);
     free(train->lanes);
     free(train->held);
     free(train);
@@ -52,8 +55,7 @@ static void train_free(struct train *train) {
 static size_t share_of_queue(const struct facade *facade) {
     size_t slots = facade->options.train_slots - facade->slots_used;
     if (slots == 0) slots = 1;
-    size_t share = (facade->queued + slots - 1) / slots;
-    return share < facade->options.train_max ? share : facade->options.train_max;
+    return (facade->queued + slots - 1) / slots;
 }
 
 static void list_lanes_of(struct train *train, bool products) {
@@ -63,6 +65,7 @@ static void list_lanes_of(struct train *train, bool products) {
             struct lane *lane = rider->lanes[i];
             if (lane->listed == train || (lane->key > 0) != products) continue;
             lane->listed = train;
+            lane->references++;
             train->lanes[train->lane_count++] = lane;
         }
     }
@@ -80,8 +83,11 @@ static void list_lanes(struct train *train) {
 
 bool train_depart(struct facade *facade, bool probe) {
     struct train *train = train_new(facade, probe);
-    struct boarding_limits limits = {share_of_queue(facade), TRAIN_LINES_MAX, facade->options.train_products_max,
-                                     probe};
+    struct boarding_limits limits = {.commands_max = facade->options.train_max,
+                                     .lines_max = TRAIN_LINES_MAX,
+                                     .products_max = facade->options.train_products_max,
+                                     .share = share_of_queue(facade),
+                                     .probe = probe};
     size_t count = board(&facade->queue, &train->riders, train, &limits, ++facade->round, clock_mono_ms());
     if (count == 0) {
         train_free(train);
@@ -121,13 +127,25 @@ static void note_lock_wait(struct rider *rider, int64_t now_ms) {
     rider->lock_wait_since_ms = 0;
 }
 
-static void free_foreign_lanes(struct train *train) {
+/* Lanes whose locks are held elsewhere are no longer the train's: whoever waits for one may go, and the lane with it.
+ * The others close up; their order is that of the keys in Redis' answers to come. */
+static void leave_foreign_lanes(struct train *train) {
+    size_t kept = 0;
     for (size_t i = 0; i < train->product_count; i++) {
         struct lane *lane = train->lanes[i];
-        if (!lane->foreign) continue;
-        lane->train = NULL;
-        stock_lock_listen(train->facade, lane);
+        if (lane->foreign) {
+            lane->train = lane->listed = NULL;
+            stock_lock_listen(train->facade, lane);
+            lanes_unhold(train->facade->lanes, lane);
+            continue;
+        }
+        train->held[kept] = train->held[i];
+        train->lanes[kept++] = lane;
     }
+    size_t orders = train->lane_count - train->product_count;
+    memmove(train->lanes + kept, train->lanes + train->product_count, orders * sizeof train->lanes[0]);
+    train->product_count = kept;
+    train->lane_count = kept + orders;
 }
 
 static void submit(struct train *train) {
@@ -155,7 +173,7 @@ void train_locked(struct train *train) {
         else
             note_lock_wait(rider, now_ms);
     }
-    free_foreign_lanes(train);
+    leave_foreign_lanes(train);
     if (train->trip.count > 0)
         submit(train);
     else
@@ -200,13 +218,46 @@ static void settle_rider(struct train *train, struct rider *rider) {
     facade_finish(facade, rider);
 }
 
+/* Labels of METRIC_TRAINS. */
+enum outcome { OUTCOME_COMMITTED, OUTCOME_NOTHING, OUTCOME_FAILED, OUTCOME_UNKNOWN };
+
+static enum outcome outcome_of(const struct trip *trip) {
+    if (trip->unknown) return OUTCOME_UNKNOWN;
+    if (trip->failed || failed(trip->job.connection)) return OUTCOME_FAILED;
+    return trip->committed ? OUTCOME_COMMITTED : OUTCOME_NOTHING;
+}
+
 static void count_train(const struct train *train) {
     const struct trip *trip = &train->trip;
-    metric_add(METRIC_TRAINS, trip->unknown ? 2 : trip->committed ? 0 : 1, 1);
+    metric_add(METRIC_TRAINS, outcome_of(trip), 1);
     metric_add(METRIC_TRAIN_COMMANDS, 0, (int64_t)trip->count);
     metric_observe(METRIC_TRAIN_SIZE, 0, (int64_t)trip->count);
     metric_observe(METRIC_TRAIN_STAGE, STAGE_TRANSACTION, trip->transaction_us - trip->commit_us);
     metric_observe(METRIC_TRAIN_STAGE, STAGE_COMMIT, trip->commit_us);
+}
+
+/* Others may use the lanes and the slot. */
+static void give_up_lanes(struct train *train) {
+    struct facade *facade = train->facade;
+    if (train->left) return;
+    train->left = true;
+    for (size_t i = 0; i < train->lane_count; i++) {
+        struct lane *lane = train->lanes[i];
+        if (lane->train == train) lane->train = NULL;
+        if (lane->listed == train) lane->listed = NULL;
+    }
+    *(train->probe ? &facade->probes_used : &facade->slots_used) -= 1;
+    facade->ready = true;
+}
+
+/* Redis runs calls in the order they were sent, so the next train's acquire may follow this release without waiting for
+ * its answer, unless others were seen at one of the locks: then the answer says whether it is their turn. The train may
+ * be gone when this returns. */
+static void release(struct train *train) {
+    bool contended = false;
+    for (size_t i = 0; i < train->product_count; i++) contended |= train->lanes[i]->contended;
+    if (!contended) give_up_lanes(train);
+    stock_lock_release(train);
 }
 
 static void train_finished(struct db_job *job) {
@@ -222,7 +273,7 @@ static void train_finished(struct db_job *job) {
     if (train->releasing)
         train_unlocked(train); /* only with the fault switched on: the release was sent before */
     else
-        stock_lock_release(train);
+        release(train);
 }
 
 /* -- locks gone */
@@ -238,17 +289,11 @@ static void log_train(const struct train *train) {
 }
 
 void train_unlocked(struct train *train) {
-    struct facade *facade = train->facade;
     if (!list_empty(&train->riders)) return; /* only with the fault switched on: the transaction is still on its way */
     train->unlocked = true;
     if (train->calls > 0) return; /* an answer is still to come */
     log_train(train);
-    for (size_t i = 0; i < train->lane_count; i++)
-        if (train->lanes[i]->train == train) train->lanes[i]->train = NULL;
-    for (size_t i = 0; i < train->lane_count; i++)
-        if (train->lanes[i]->listed == train) train->lanes[i]->listed = NULL;
-    *(train->probe ? &facade->probes_used : &facade->slots_used) -= 1;
+    give_up_lanes(train);
     list_remove(&train->node);
-    facade->ready = true;
     train_free(train);
 }

@@ -2,7 +2,8 @@
 
      ok ─────────────────────────────▶ answered
      deadlock, duplicate, version, lost connection ─▶ the whole group again (bounded, with jitter)
-     lock wait ─▶ again with SKIP LOCKED: riders on locked rows leave blocked, the rest commits
+     lock wait ─▶ again with SKIP LOCKED: riders on locked rows leave blocked, the rest commits;
+                  while writing (a unique key held open): parts, down to the one that meets it
      bad data ─▶ two halves in order, down to the one bad rider
      commit unknown ─▶ ask the database (recover.c): done, again, or SYS-012
      anything else ─▶ every rider of the group gets the error
@@ -23,6 +24,7 @@
 
 #define RETRIES_MAX 3        /* of one cause, then the riders get the error */
 #define RETRY_JITTER_US 4000 /* two trains that met must not meet again */
+#define LOCK_WAIT_PART 32    /* 1024 riders in two steps of a second each; halves would take ten */
 #define ID_BLOCK 1000        /* order ids reserved at once: one statement per thousand orders */
 
 enum retry_cause {
@@ -43,6 +45,7 @@ struct group {
     enum row_lock row_lock;
     unsigned tries[RETRY_CAUSES];
     bool fresh_ids; /* a foreign insert used our block: draw above what exists */
+    bool writing;   /* the attempt had its rows and wrote */
 };
 
 static void pause_us(int64_t us) {
@@ -117,6 +120,7 @@ static RESULT resolve_unknown(struct group *group, struct attempt *attempt, uint
     metric_add(METRIC_COMMIT_UNKNOWN, failed(result) ? 2 : done ? 0 : 1, 1);
     if (failed(result)) {
         attempt->trip->unknown = true;
+        attempt->trip->id_next = attempt->next_id; /* its orders may stand: their ids are spent */
         return result;
     }
     if (!done) FAIL(STORE_LOST, 0); /* surely nothing was written: run it again */
@@ -132,7 +136,7 @@ static RESULT finish(struct group *group, struct attempt *attempt, bool wrote) {
     }
     uint64_t connection = db_connection_id(attempt->db);
     char server[160];
-    (void)text_format(server, sizeof server, "%s", db_server_identity(attempt->db));
+    (void)text_copy(server, sizeof server, db_server_identity(attempt->db));
     struct result result = commit(attempt);
     if (result.code == ERROR_COMMIT_UNKNOWN) return resolve_unknown(group, attempt, connection, server);
     TRY(result);
@@ -142,9 +146,11 @@ static RESULT finish(struct group *group, struct attempt *attempt, bool wrote) {
 
 static RESULT run_statements(struct group *group, struct attempt *attempt) {
     bool wrote = false;
+    group->writing = false;
     TRY(db_begin(attempt->db));
     TRY(attempt_load(attempt));
     attempt_settle(attempt);
+    group->writing = true;
     TRY(attempt_write(attempt, &wrote));
     return finish(group, attempt, wrote);
 }
@@ -173,17 +179,26 @@ static RESULT attempt_run(struct group *group) {
 
 static void run_group(struct session *session, struct rider **riders, size_t count, enum row_lock row_lock);
 
-/* Halves in order, so that only the bad rider fails; one alone gets the error. */
-static void split(struct group *group, struct result why) {
+/* Parts in order, so that only the bad rider fails; one alone gets the error. */
+static void split(struct group *group, struct result why, size_t part) {
     if (group->count == 1) {
+        group->session->trip->failed = true;
         LOG(LOG_ERROR, "command.refused", LOGS("requestId", group->riders[0]->request_id), LOGR(why));
         fail_riders(group->riders, 1, (enum error)why.code, NULL);
         return;
     }
     metric_add(METRIC_RETRIES, RETRY_SPLIT, 1);
-    size_t half = group->count / 2;
-    run_group(group->session, group->riders, half, group->row_lock);
-    run_group(group->session, group->riders + half, group->count - half, group->row_lock);
+    for (size_t at = 0; at < group->count; at += part) {
+        size_t rest = group->count - at;
+        run_group(group->session, group->riders + at, rest < part ? rest : part, group->row_lock);
+    }
+}
+
+static void split_in_halves(struct group *group, struct result why) { split(group, why, (group->count + 1) / 2); }
+
+/* Each part that meets the lock costs its whole wait. */
+static void split_by_lock_wait(struct group *group, struct result why) {
+    split(group, why, group->count > LOCK_WAIT_PART ? LOCK_WAIT_PART : 1);
 }
 
 static bool may_retry(struct group *group, enum retry_cause cause) {
@@ -197,12 +212,13 @@ static bool retry_deadlock(struct group *group) {
     return may_retry(group, RETRY_DEADLOCK);
 }
 
-/* 1205 first: take what is free. A second time it was a row met while writing (a unique key held open by a foreign
- * session): the halves are tried apart. */
+/* 1205 first: take what is free. While writing that is no help: the lock (a unique key held open by a foreign session)
+ * is not among the rows. */
 static bool retry_lock_wait(struct group *group) {
     bool first = group->row_lock != ROW_LOCK_SKIP;
+    bool helps = !group->writing || group->count == 1;
     group->row_lock = ROW_LOCK_SKIP;
-    return may_retry(group, RETRY_LOCK_WAIT) && first;
+    return may_retry(group, RETRY_LOCK_WAIT) && first && helps;
 }
 
 static bool retry_version(struct group *group) {
@@ -216,6 +232,18 @@ static bool retry_duplicate(struct group *group) {
     return may_retry(group, RETRY_DUPLICATE);
 }
 
+/* PRD-004 after versions that kept moving: as when the lock was not had. */
+static void fail_busy(struct group *group) {
+    for (size_t i = 0; i < group->count; i++) {
+        struct rider *rider = group->riders[i];
+        char extras[96];
+        (void)text_format(extras, sizeof extras, STOCK_BUSY_EXTRAS,
+                          rider->command.line_count > 0 ? (long long)rider->command.lines[0].product_id : 0LL);
+        rider->fate = FATE_ANSWERED;
+        answer_problem(rider, ERROR_VERSION_CONFLICT, "other writers kept changing the stock", extras);
+    }
+}
+
 /* After a failed attempt: true = run the group again. Otherwise its riders have been answered. */
 static bool after_failure(struct group *group, struct result why) {
     switch (why.code) {
@@ -225,19 +253,20 @@ static bool after_failure(struct group *group, struct result why) {
     case ERROR_LOCK_WAIT:
         if (retry_lock_wait(group)) return true;
         if (group->count > 1) {
-            split(group, why);
+            split_by_lock_wait(group, why);
             return false;
         }
         break;
     case ERROR_VERSION_CONFLICT:
         if (retry_version(group)) return true;
-        break;
+        fail_busy(group);
+        return false;
     case ERROR_DUPLICATE:
         if (retry_duplicate(group)) return true;
-        split(group, why);
+        split_in_halves(group, why);
         return false;
     case ERROR_BAD_DATA:
-        split(group, why);
+        split_in_halves(group, why);
         return false;
     case ERROR_STORE_LOST:
         if (may_retry(group, RETRY_LOST)) return true;
@@ -245,6 +274,7 @@ static bool after_failure(struct group *group, struct result why) {
     default:
         break;
     }
+    group->session->trip->failed = true;
     LOG(LOG_WARN, "transaction.failed", LOGI("commands", group->count), LOGR(why));
     fail_riders(group->riders, group->count, (enum error)why.code, NULL);
     return false;

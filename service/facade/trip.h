@@ -7,6 +7,8 @@
 #include "store/pool.h"
 #include "store/tables.h"
 
+#define KEY_LIFE_MS INT64_C(86400000) /* stored answers older than 24 h count as absent */
+
 /* What the workers need to know, the same for every trip. Immutable after start. */
 struct trip_rules {
     int64_t reservation_ttl_ms;
@@ -23,6 +25,7 @@ struct trip {
 
     /* -- what came of it */
     bool committed;                    /* at least one transaction was committed */
+    bool failed;                       /* at least one group ended in an error of the database */
     bool unknown;                      /* at least one commit's outcome was never learnt */
     int64_t began_us, committed_us;    /* monotonic; committed_us: when the last COMMIT (or ROLLBACK of a train without
                                           writes) was answered */

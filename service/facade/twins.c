@@ -80,11 +80,13 @@ static void sweep_followers(struct facade *facade, struct rider *leader, int64_t
     }
 }
 
+static void sweep_list(struct facade *facade, const struct list *riders, int64_t now_ms) {
+    LIST_FOR(node, riders) sweep_followers(facade, CONTAINER_OF(node, struct rider, node), now_ms);
+}
+
 void twins_sweep(struct facade *facade, int64_t now_ms) {
-    LIST_FOR(node, &facade->queue) { sweep_followers(facade, CONTAINER_OF(node, struct rider, node), now_ms); }
-    LIST_FOR(node, &facade->lookups) { sweep_followers(facade, CONTAINER_OF(node, struct rider, node), now_ms); }
-    LIST_FOR(train_node, &facade->trains) {
-        struct train *train = CONTAINER_OF(train_node, struct train, node);
-        LIST_FOR(node, &train->riders) { sweep_followers(facade, CONTAINER_OF(node, struct rider, node), now_ms); }
-    }
+    sweep_list(facade, &facade->queue, now_ms);
+    sweep_list(facade, &facade->lookup_queue, now_ms);
+    sweep_list(facade, &facade->lookups, now_ms);
+    LIST_FOR(node, &facade->trains) sweep_list(facade, &CONTAINER_OF(node, struct train, node)->riders, now_ms);
 }

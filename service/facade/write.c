@@ -61,8 +61,8 @@ static struct idempotent stored_answer(const struct rider *rider) {
     struct idempotent row = {.status = answer->status, .body = text_str(&answer->body), .body_len = answer->body.len};
     memcpy(row.key_hash, rider->key_hash, sizeof row.key_hash);
     memcpy(row.fingerprint, rider->fingerprint, sizeof row.fingerprint);
-    (void)text_format(row.location, sizeof row.location, "%s", answer->location);
-    (void)text_format(row.etag, sizeof row.etag, "%s", answer->etag);
+    (void)text_copy(row.location, sizeof row.location, answer->location);
+    (void)text_copy(row.etag, sizeof row.etag, answer->etag);
     return row;
 }
 
@@ -72,7 +72,7 @@ static RESULT write_answers(struct attempt *attempt, size_t *ret_count) {
     for (size_t i = 0; i < attempt->count; i++) {
         const struct rider *rider = attempt->riders[i];
         if (!rider->stores) continue;
-        if (rider->stale_key) TRY(idempotency_delete(attempt->db, rider->key_hash));
+        if (rider->stale_key) TRY(idempotency_delete_old(attempt->db, rider->key_hash, KEY_LIFE_MS));
         rows[count++] = stored_answer(rider);
     }
     *ret_count = count;

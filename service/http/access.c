@@ -75,7 +75,7 @@ static uint32_t scopes_of(struct filling *filling, const struct token_entry *fro
 
 static void prefixes_copy(struct filling *filling, const struct token_entry *from, struct credential *to) {
     for (size_t i = 0; i < from->prefix_count && i < PREFIXES_MAX; i++)
-        if (!text_format(to->prefixes[to->prefix_count++], sizeof to->prefixes[0], "%s", from->prefixes[i]))
+        if (!text_copy(to->prefixes[to->prefix_count++], sizeof to->prefixes[0], from->prefixes[i]))
             text_format(filling->problem, sizeof filling->problem, "token %s: a prefix has more than 200 bytes",
                         from->name);
 }
@@ -90,7 +90,7 @@ static void table_add(void *arg, const struct token_entry *from) {
     struct entry *entry = &table->entries[table->count++];
     *entry = (struct entry){.credential = {.scopes = scopes_of(filling, from)}};
     memcpy(entry->sha256, from->sha256, DIGEST_SIZE);
-    text_format(entry->credential.name, sizeof entry->credential.name, "%s", from->name);
+    text_copy(entry->credential.name, sizeof entry->credential.name, from->name);
     prefixes_copy(filling, from, &entry->credential);
 }
 
@@ -127,7 +127,7 @@ static RESULT table_decode(const struct text *body, char *error_text, size_t err
         *ret = filling.table;
         return OK;
     }
-    text_format(error_text, error_size, "%s", filling.problem);
+    text_copy(error_text, error_size, filling.problem);
     table_free(filling.table);
     FAIL(INVALID_REQUEST, 0);
 }

@@ -46,7 +46,7 @@ size_t handler_on_unescape(void *cls, struct MHD_Connection *connection, char *t
  * an answer. There is no option against it; but the text is in MHD's own receive buffer, so an empty query can be put
  * there once ours is copied. */
 static void hide_query(const char *raw_target) {
-    char *query = strchr(raw_target, '?');
+    char *query = (char *)strchr(raw_target, '?');
     if (query) query[1] = '\0';
 }
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "codec/json.h"
 #include "domain/limits.h"
 #include "http/site.h"
 
@@ -129,6 +130,18 @@ static void refuse(struct request *request, enum error error, const char *detail
     request->refusal_detail = detail;
 }
 
+static void answer_refusal(struct request *request) {
+    if (request->refusal != ERROR_INVALID_REQUEST) {
+        request_problem(request, request->refusal, request->refusal_detail, NULL);
+        return;
+    }
+    AUTO_TEXT extras = text_new(0);
+    struct field_errors errors = {0};
+    field_errors_add(&errors, "", "%s", request->refusal_detail);
+    field_errors_write(&extras, &errors);
+    request_problem(request, request->refusal, request->refusal_detail, text_str(&extras));
+}
+
 static void check_route(struct request *request) {
     if (failed(target_decode(request->raw_target, &request->target))) {
         refuse(request, ERROR_INVALID_REQUEST, "the request target is malformed");
@@ -187,8 +200,7 @@ static bool is_worth_reading_off(const struct request *request) {
 static void run_checks(struct request *request) {
     static void (*const checks[])(struct request *) = {check_route, check_token, check_scope, check_site, check_length};
     for (size_t i = 0; i < sizeof checks / sizeof *checks && !request->refusal; i++) checks[i](request);
-    if (request->refusal && !is_worth_reading_off(request))
-        request_problem(request, request->refusal, request->refusal_detail, NULL);
+    if (request->refusal && !is_worth_reading_off(request)) answer_refusal(request);
 }
 
 bool request_admit(struct request *request, const char *method) {
@@ -241,7 +253,7 @@ void request_run(struct request *request) {
     request->stage = STAGE_RUNNING;
     if (!request->refusal) check_media_type(request);
     if (request->refusal) {
-        request_problem(request, request->refusal, request->refusal_detail, NULL);
+        answer_refusal(request);
         return;
     }
     request->http->begun++;

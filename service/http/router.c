@@ -44,7 +44,7 @@ static const char *label_share(const char *text) {
     while (label && strcmp(label->text, text) != 0) label = label->next;
     if (!label) {
         label = mem_new(sizeof *label);
-        text_format(label->text, sizeof label->text, "%s", text);
+        text_copy(label->text, sizeof label->text, text);
         label->next = labels;
         labels = label;
     }
@@ -153,5 +153,5 @@ void router_allow_text(uint32_t allowed, char *out, size_t size) {
         if (text.len) text_add_str(&text, ", ");
         text_add_str(&text, http_method_name(method));
     }
-    text_format(out, size, "%s", text_str(&text));
+    text_copy(out, size, text_str(&text));
 }

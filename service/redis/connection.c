@@ -67,7 +67,7 @@ static void leave(struct connection *connection) {
 
 static void set_reason(struct connection *connection, const char *reason) {
     if (reason == connection->reason) return;
-    (void)text_format(connection->reason, sizeof connection->reason, "%s", reason);
+    (void)text_copy(connection->reason, sizeof connection->reason, reason);
 }
 
 /* Tells the owner, once. */
@@ -279,8 +279,11 @@ void connection_send(struct connection *connection, const struct text *command, 
     arm(connection);
 }
 
+/* Under one of hiredis' callbacks (depth) it must not write: a failed write would free the context under its feet, and
+   1.2 asserts that nobody tries. */
 void connection_flush(struct connection *connection) {
-    if (!is_usable(connection) || !connection->connected || !(connection->events & LOOP_WRITE)) return;
+    if (connection->depth > 0 || !is_usable(connection) || !connection->connected) return;
+    if (!(connection->events & LOOP_WRITE)) return;
     enter(connection);
     connection->flushes++;
     redisAsyncHandleWrite(connection->context);

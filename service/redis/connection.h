@@ -31,7 +31,7 @@ struct connection *connection_close(struct connection *connection);
 #define CONNECTION_CALLS_MAX 16384
 void connection_send(struct connection *connection, const struct text *command, redis_fn fn, void *arg);
 
-/* Writes what is queued now instead of when the loop polls next. */
+/* Writes what is queued now instead of when the loop polls next. Nothing inside a callback of this connection. */
 void connection_flush(struct connection *connection);
 /* Answers and messages come as `push`. After the first, connection_send is no longer allowed on this connection. */
 void connection_subscribe(struct connection *connection, const char *channel);

@@ -107,7 +107,7 @@ static void on_answer(void *arg, const struct redis_value *value, bool sent) {
     if (value == NULL) return;
     const char *problem = read_answer(probe, value);
     if (problem != NULL) {
-        (void)text_format(probe->problem, sizeof probe->problem, "%s", problem);
+        (void)text_copy(probe->problem, sizeof probe->problem, problem);
         probe->done(probe->arg, probe->problem);
         return;
     }

@@ -119,8 +119,7 @@ static void on_probed(void *arg, const char *problem) {
 void redis_cleaned(struct redis *redis) {
     /* The connection may have gone while the owner cleaned: then a new one will ask again. */
     if (redis->state != CLEANING) return;
-    redis->state = UP;
-    redis->retry_ms = RETRY_MS_MIN;
+    redis->state = UP; /* the back-off starts anew when a call has succeeded, see on_evaluated */
     redis->told_down = false;
     metric_set(METRIC_REDIS_UP, 0, 1);
     LOG(LOG_INFO, "redis.up", LOGS("host", redis->url.host), LOGS("version", redis->probe.findings.info.version));
@@ -135,7 +134,7 @@ static void on_up(void *arg) {
 
 static void connect_to(struct redis *redis, const char *address) {
     const struct connection_events events = {.up = on_up, .gone = on_gone, .arg = redis};
-    (void)text_format(redis->address, sizeof redis->address, "%s", address);
+    (void)text_copy(redis->address, sizeof redis->address, address);
     redis->state = PROBING;
     redis->probe.refused = false;
     redis->connection = connection_open(redis->loop, address, redis->url.port, redis->options.call_timeout_ms, &events);
@@ -179,15 +178,6 @@ static bool error_starts_with(const struct redis_value *value, const char *word)
     return redis_type_of(value) == REDIS_ERROR && strncmp(redis_str(value, NULL), word, strlen(word)) == 0;
 }
 
-/* Answers after which this connection is of no use: the primary became a replica, restarts, or took our rights.
-   Redis before 7 wraps the first into the error of the script. */
-static bool ends_connection(const struct redis_value *value) {
-    static const char *const words[] = {"READONLY", "LOADING", "MASTERDOWN", "NOAUTH"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (error_starts_with(value, words[i])) return true;
-    return redis_type_of(value) == REDIS_ERROR && strstr(redis_str(value, NULL), "-READONLY") != NULL;
-}
-
 static void send_eval(struct eval *eval);
 
 static void on_evaluated(void *arg, const struct redis_value *value, bool sent) {
@@ -198,7 +188,10 @@ static void on_evaluated(void *arg, const struct redis_value *value, bool sent) 
         return;
     }
     struct redis *redis = eval->redis;
-    bool ends = ends_connection(value);
+    /* The scripts are made so that they fail only when the server will not do what locks need: it became a replica,
+     * restarts, took our rights, has no memory or too few replicas left to write. */
+    bool ends = redis_type_of(value) == REDIS_ERROR;
+    if (value != NULL && !ends && redis->state == UP) redis->retry_ms = RETRY_MS_MIN;
     eval->fn(eval->arg, value, sent);
     text_done(&eval->rest);
     free(eval);

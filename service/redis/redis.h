@@ -2,12 +2,12 @@
    <hiredis.h>, with its neighbours in redis/. All functions and callbacks: loop thread. Nothing blocks.
 
    Breaker: CLOSED → OPEN at once when a call fails or is unanswered for call_timeout_ms (checked only after the loop
-   has read what was ready), or when Redis answers that it is no writable primary (READONLY, LOADING, MASTERDOWN,
-   NOAUTH). All pending calls are then answered with NULL, the connections are dropped. While OPEN, calls are refused
-   at once. A probe reconnects (back-off 50 ms … 1 s): AUTH, SELECT, INFO (role, cluster mode, version,
-   maxmemory-policy), TIME, SCRIPT LOAD; then `clean_up` of the owner runs on the new connection; when the owner calls
-   redis_cleaned, the breaker closes. Cluster mode, a replica or a Redis before 6.2 never closes it (logged once a
-   minute). */
+   has read what was ready), or when Redis answers a script with an error: it is no writable primary (READONLY, LOADING,
+   MASTERDOWN, NOAUTH) or refuses to write (NOREPLICAS, OOM, MISCONF). All pending calls are then answered with NULL,
+   the connections are dropped. While OPEN, calls are refused at once. A probe reconnects (back-off 50 ms … 1 s, anew
+   after a call that succeeded): AUTH, SELECT, INFO (role, cluster mode, version, maxmemory-policy), TIME, SCRIPT LOAD;
+   then `clean_up` of the owner runs on the new connection; when the owner calls redis_cleaned, the breaker closes.
+   Cluster mode, a replica or a Redis before 6.2 never closes it (logged once a minute). */
 #pragma once
 
 #include "base/result.h"
@@ -76,7 +76,8 @@ void redis_eval(struct redis *redis, enum redis_script script, const struct text
                 const struct text *args, size_t arg_count, redis_fn fn, void *arg);
 
 /* Writes the calls made so far now, instead of when the loop polls next: for a caller whose turn has long work behind
- * it. */
+ * it. Does nothing inside a reply's callback. May find the connection lost: then pending calls are answered before it
+ * returns. */
 void redis_flush(struct redis *redis);
 
 /* Estimated Redis clock now, Unix ms (from TIME at connect, corrected by redis_saw_time); 0 when never known. */

@@ -287,7 +287,7 @@ struct subscriber *subscriber_new(struct loop *loop, const struct redis_url *url
 
 void subscriber_start(struct subscriber *subscriber, const char *address) {
     subscriber_stop(subscriber);
-    (void)text_format(subscriber->address, sizeof subscriber->address, "%s", address);
+    (void)text_copy(subscriber->address, sizeof subscriber->address, address);
     subscriber->retry_ms = RETRY_MS_MIN;
     subscriber->told_lost = false;
     connect_now(subscriber);

@@ -46,20 +46,23 @@ struct result db_fail(struct db *db, unsigned number, const char *sqlstate, cons
     return (struct result){(int32_t)e.error, (int32_t)number, where};
 }
 
-static bool is_local(const struct db_options *o) {
-    return o->socket[0] != '\0' || strcmp(o->host, "localhost") == 0 || strncmp(o->host, "127.", 4) == 0 ||
-           strcmp(o->host, "::1") == 0;
-}
-
+/* Each mode is spelled out: what the libraries do by themselves differs from one to the other and from year to year.
+   What MariaDB's calls to enforce is to try: see is_as_secret_as_asked. */
 static void set_tls(MYSQL *mysql, const struct db_options *o) {
-    if (!o->tls_optional && !is_local(o)) return;
+    const char *ca = o->tls == DB_TLS_VERIFIED ? o->tls_ca : NULL;
 #ifdef MARIADB_BASE_VERSION
-    db_bool verify = 0; /* since 3.4 the library asks by default, and then refuses servers without TLS */
+    db_bool try = o->tls != DB_TLS_OFF, verify = o->tls == DB_TLS_VERIFIED;
+    if (ca != NULL) mysql_options(mysql, MYSQL_OPT_SSL_CA, ca);
+    mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &try);
     mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
 #else
-    unsigned mode = SSL_MODE_PREFERRED;
-    mysql_options(mysql, MYSQL_OPT_SSL_MODE, &mode);
+    static const unsigned modes[] = {[DB_TLS_OFF] = SSL_MODE_DISABLED,
+                                     [DB_TLS_PREFERRED] = SSL_MODE_PREFERRED,
+                                     [DB_TLS_REQUIRED] = SSL_MODE_REQUIRED,
+                                     [DB_TLS_VERIFIED] = SSL_MODE_VERIFY_IDENTITY};
     db_bool ask = 1; /* caching_sha2_password without TLS needs the server's RSA key */
+    if (ca != NULL) mysql_options(mysql, MYSQL_OPT_SSL_CA, ca);
+    mysql_options(mysql, MYSQL_OPT_SSL_MODE, &modes[o->tls]);
     mysql_options(mysql, MYSQL_OPT_GET_SERVER_PUBLIC_KEY, &ask);
 #endif
 }
@@ -75,6 +78,10 @@ static void set_options(MYSQL *mysql, const struct db_options *o) {
     set_tls(mysql, o);
 }
 
+static bool is_as_secret_as_asked(MYSQL *mysql, const struct db_options *o) {
+    return o->tls < DB_TLS_REQUIRED || mysql_get_ssl_cipher(mysql) != NULL;
+}
+
 static const char *null_if_empty(const char *s) { return s[0] != '\0' ? s : NULL; }
 
 static RESULT connect_to(struct db *db, const struct db_options *o) {
@@ -84,6 +91,7 @@ static RESULT connect_to(struct db *db, const struct db_options *o) {
     if (mysql_real_connect(db->mysql, host, null_if_empty(o->user), null_if_empty(o->password), o->database, o->port,
                            null_if_empty(o->socket), flags) == NULL)
         DB_FAIL(db);
+    if (!is_as_secret_as_asked(db->mysql, o)) FAIL(STORE_DOWN, 0);
     db->usable = true;
     return OK;
 }

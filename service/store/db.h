@@ -11,12 +11,19 @@
 struct db;
 struct db_stmt;
 
+enum db_tls {
+    DB_TLS_OFF,       /* the default on loopback and sockets, where nobody stands between */
+    DB_TLS_PREFERRED, /* the default elsewhere: encrypted when the server can; whoever stands between can undo it */
+    DB_TLS_REQUIRED,  /* encrypted or not at all, to whoever answers */
+    DB_TLS_VERIFIED,  /* and the server's certificate is for this host, signed by an authority of tls_ca */
+};
+
 struct db_options {
     char host[256], user[128], password[256], database[128], socket[256]; /* socket non-empty wins over host */
     uint16_t port;
     int connect_timeout_s, io_timeout_s;
-    bool tls_optional; /* ?tls=preferred: encrypted when the server can, without asking who it is. Default: as the
-                          client library does; on loopback and sockets always as if set */
+    enum db_tls tls;
+    char tls_ca[256]; /* path of a PEM file; non-empty exactly with DB_TLS_VERIFIED */
 };
 
 /* mysql_library_init; once, before the first thread. db_library_end after the last. */
@@ -26,8 +33,8 @@ void db_library_end(void);
 void db_thread_start(void);
 void db_thread_end(void);
 
-/* mysql://user:pass@host:port/database or mysql://user:pass@/database?socket=/path, options socket and tls joined by &;
- * percent-decoded. INVALID_REQUEST when malformed. */
+/* mysql://user:pass@host:port/database or mysql://user:pass@/database?socket=/path, options socket, tls (off,
+ * preferred, required, verified) and tls-ca joined by &; percent-decoded. INVALID_REQUEST when malformed. */
 RESULT db_options_parse(const char *url, struct db_options *ret);
 
 /* Connects and sets the session. STORE_DOWN on failure. */

@@ -24,6 +24,8 @@ static const struct row table[] = {
     {1586, ERROR_DUPLICATE, KEEP},       /* the same, with the key's name */
     {1366, ERROR_BAD_DATA, KEEP},        /* incorrect value: HY000 in MySQL */
     {1267, ERROR_BAD_DATA, KEEP},        /* text beyond ASCII compared with an ASCII column */
+    {3854, ERROR_BAD_DATA, KEEP},        /* the same in MySQL, as text of the statement … */
+    {3988, ERROR_BAD_DATA, KEEP},        /* … and as a parameter */
     {3819, ERROR_BAD_DATA, KEEP},        /* MySQL: CHECK violated, HY000 */
     {4025, ERROR_BAD_DATA, KEEP},        /* MariaDB: CHECK violated */
     {1049, ERROR_STORE_SCHEMA, KEEP},    /* unknown database */

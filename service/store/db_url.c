@@ -67,25 +67,49 @@ static bool parse_host(const char *p, const char *end, struct db_options *o) {
     return host_end == end || parse_port(host_end + 1, end, &o->port);
 }
 
-static bool parse_option(const char *p, const char *end, struct db_options *o) {
-    const char *equals = find(p, end, '=');
-    if (equals == end) return false;
-    size_t name_len = (size_t)(equals - p);
-    if (name_len == 6 && memcmp(p, "socket", 6) == 0) return decode(equals + 1, end, o->socket, sizeof o->socket);
-    if (name_len == 3 && memcmp(p, "tls", 3) == 0) {
-        o->tls_optional = end - equals - 1 == 9 && memcmp(equals + 1, "preferred", 9) == 0;
-        return o->tls_optional;
+static bool is_local(const struct db_options *o) {
+    return o->socket[0] != '\0' || strcmp(o->host, "localhost") == 0 || strncmp(o->host, "127.", 4) == 0 ||
+           strcmp(o->host, "::1") == 0;
+}
+
+/* What the options gave, until all of them are read: tls has a default that depends on the others. */
+struct given {
+    char tls[16];
+};
+
+static bool settle_tls(const struct given *given, struct db_options *o) {
+    static const char *const names[] = {[DB_TLS_OFF] = "off",
+                                        [DB_TLS_PREFERRED] = "preferred",
+                                        [DB_TLS_REQUIRED] = "required",
+                                        [DB_TLS_VERIFIED] = "verified"};
+    o->tls = is_local(o) ? DB_TLS_OFF : DB_TLS_PREFERRED;
+    bool known = given->tls[0] == '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(given->tls, names[i]) != 0) continue;
+        o->tls = (enum db_tls)i;
+        known = true;
     }
+    return known && (o->tls == DB_TLS_VERIFIED) == (o->tls_ca[0] != '\0');
+}
+
+static bool parse_option(const char *p, const char *end, struct db_options *o, struct given *given) {
+    const char *equals = find(p, end, '=');
+    char name[8];
+    if (equals == end || equals + 1 == end || !decode(p, equals, name, sizeof name)) return false;
+    if (strcmp(name, "socket") == 0) return decode(equals + 1, end, o->socket, sizeof o->socket);
+    if (strcmp(name, "tls") == 0) return decode(equals + 1, end, given->tls, sizeof given->tls);
+    if (strcmp(name, "tls-ca") == 0) return decode(equals + 1, end, o->tls_ca, sizeof o->tls_ca);
     return false;
 }
 
 static bool parse_options(const char *p, const char *end, struct db_options *o) {
+    struct given given = {0};
     while (p < end) {
         const char *next = find(p, end, '&');
-        if (!parse_option(p, next, o)) return false;
+        if (!parse_option(p, next, o, &given)) return false;
         p = next < end ? next + 1 : end;
     }
-    return true;
+    return settle_tls(&given, o);
 }
 
 /* host and user part: the last '@' divides them, because clients often forget to encode one in a password. */
@@ -105,7 +129,7 @@ RESULT db_options_parse(const char *url, struct db_options *ret) {
     if (slash == query) FAIL(INVALID_REQUEST, 0);
     if (!parse_authority(p, slash, &o)) FAIL(INVALID_REQUEST, 0);
     if (!decode(slash + 1, query, o.database, sizeof o.database) || o.database[0] == '\0') FAIL(INVALID_REQUEST, 0);
-    if (query < end && !parse_options(query + 1, end, &o)) FAIL(INVALID_REQUEST, 0);
+    if (!parse_options(query < end ? query + 1 : end, end, &o)) FAIL(INVALID_REQUEST, 0);
     if (o.host[0] == '\0' && o.socket[0] == '\0') FAIL(INVALID_REQUEST, 0);
     *ret = o;
     return OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define HASH_SIZE 32
+#define AGE_MS "TIMESTAMPDIFF(MICROSECOND, created_at, UTC_TIMESTAMP(6)) DIV 1000"
 enum { IDEMPOTENCY_COLUMNS = 7 };
 
 struct reader {
@@ -38,9 +39,8 @@ static void set_hash(struct db_stmt *stmt, unsigned first, void *arg, size_t row
 RESULT idempotency_find(struct db *db, const unsigned char (*key_hashes)[32], size_t count,
                         void (*fn)(void *arg, const struct idempotent *row), void *arg) {
     struct reader reader = {fn, arg};
-    struct many many = {.head =
-                            "SELECT key_hash, fingerprint, status, body, location, etag, TIMESTAMPDIFF(MICROSECOND, "
-                            "created_at, UTC_TIMESTAMP(6)) DIV 1000 FROM idempotency_keys WHERE key_hash IN (",
+    struct many many = {.head = "SELECT key_hash, fingerprint, status, body, location, etag, " AGE_MS
+                                " FROM idempotency_keys WHERE key_hash IN (",
                         .group = "?",
                         .tail = ")",
                         .columns = 1,
@@ -49,10 +49,11 @@ RESULT idempotency_find(struct db *db, const unsigned char (*key_hashes)[32], si
     return many_read(db, &many, count, pass_row, &reader);
 }
 
-RESULT idempotency_delete(struct db *db, const unsigned char *key_hash) {
+RESULT idempotency_delete_old(struct db *db, const unsigned char *key_hash, int64_t age_ms) {
     struct db_stmt *stmt;
-    TRY(db_statement(db, "DELETE FROM idempotency_keys WHERE key_hash = ?", &stmt));
+    TRY(db_statement(db, "DELETE FROM idempotency_keys WHERE key_hash = ? AND " AGE_MS " > ?", &stmt));
     db_set_bytes(stmt, 0, key_hash, HASH_SIZE);
+    db_set_i64(stmt, 1, age_ms);
     return db_execute(stmt, NULL);
 }
 

@@ -141,6 +141,12 @@ RESULT db_statement(struct db *db, const char *sql, struct db_stmt **ret) {
     return db_statement_many(db, sql, "", 0, "", ret);
 }
 
+/* MySQL's library makes room for what `length` says, also for numbers and times, whose lengths it only knows when there
+   is none. */
+static unsigned long *length_of(struct db_param *param, enum enum_field_types type) {
+    return type == MYSQL_TYPE_STRING || type == MYSQL_TYPE_BLOB ? &param->len : NULL;
+}
+
 /* The slot of a parameter, its bind made to point at `buffer` with this type. */
 static struct db_param *slot(struct db_stmt *stmt, unsigned index, enum enum_field_types type, const void *buffer) {
     assert(index < stmt->param_count);
@@ -151,7 +157,7 @@ static struct db_param *slot(struct db_stmt *stmt, unsigned index, enum enum_fie
     bind->buffer_type = type;
     bind->buffer = (void *)buffer; /* the library only reads parameters */
     bind->is_null = &param->is_null;
-    bind->length = &param->len;
+    bind->length = length_of(param, type);
     stmt->rebind = true;
     return param;
 }

@@ -64,7 +64,8 @@ RESULT outbox_has(struct db *db, const char *event_id, bool *ret);
  * the call. */
 RESULT idempotency_find(struct db *db, const unsigned char (*key_hashes)[32], size_t count,
                         void (*fn)(void *arg, const struct idempotent *row), void *arg);
-RESULT idempotency_delete(struct db *db, const unsigned char *key_hash);
+/* Deletes the answer if it is older than age_ms: what another instance has stored meanwhile stays. */
+RESULT idempotency_delete_old(struct db *db, const unsigned char *key_hash, int64_t age_ms);
 /* rows sorted by key_hash. DUPLICATE when another instance was first. */
 RESULT idempotency_insert(struct db *db, const struct idempotent *rows, size_t count, int64_t now_ms);
 

@@ -6,11 +6,15 @@ Exit status: 0 when every row ran and what was written is what was answered; rat
 import argparse
 import json
 import os
+import signal
 import sys
 
 from rows import Plan, Times, soak
 from stand import ROOT, Stand
 from table import goals, markdown
+
+
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 
 def say(text):
@@ -23,10 +27,16 @@ def arguments():
     parser.add_argument("--seconds", type=int, default=7, help="of a run (7)")
     parser.add_argument("--warmup", type=int, default=2, help="seconds before it (2)")
     parser.add_argument("--soak", type=int, default=0, metavar="SECONDS", help="memory over so long a load (off)")
+    parser.add_argument("--foreign-max", type=float, default=99, metavar="CORES",
+                        help="a run beside which others used more is made again (off)")
+    parser.add_argument("--calm", type=int, default=0, metavar="SECONDS",
+                        help="wait so long at most, before each run, for others to use less than that (0)")
+    parser.add_argument("--again", type=int, default=3, help="how often a run is made again (3)")
     parser.add_argument("--only", default="", help="rows whose name holds one of these words, separated by ;")
+    parser.add_argument("--skip", default="", help="and none of these")
     parser.add_argument("--quick", action="store_true", help="one run of 3 s: does it all work?")
     parser.add_argument("--strict", action="store_true", help="a missed goal is a failure")
-    parser.add_argument("--out", help="file for the Markdown")
+    parser.add_argument("--out", help="file for the Markdown; in a document, between <!-- bench:begin --> and <!-- bench:end -->")
     parser.add_argument("--json", help="file for all figures")
     parser.add_argument("--folder", default=os.path.join(ROOT, ".dev", "bench"), help="data of the servers (.dev/bench)")
     chosen = parser.parse_args()
@@ -35,33 +45,58 @@ def arguments():
     return chosen
 
 
-def chosen_rows(plan, words):
-    wanted = [word.strip() for word in words.split(";") if word.strip()]
-    return [name for name in plan.names() if not wanted or any(word in name for word in wanted)]
+def words_of(text):
+    return [word.strip() for word in text.split(";") if word.strip()]
+
+
+def chosen_rows(plan, chosen):
+    wanted, unwanted = words_of(chosen.only), words_of(chosen.skip)
+    return [name for name in plan.names() if (not wanted or any(word in name for word in wanted))
+            and not any(word in name for word in unwanted)]
+
+
+def interrupt(_number, _frame):
+    raise KeyboardInterrupt
 
 
 def measure(chosen):
-    plan, times = Plan(), Times(chosen.seconds, chosen.warmup)
-    names = chosen_rows(plan, chosen.only)
-    stand = Stand(chosen.folder)
+    plan = Plan()
+    times = Times(chosen.seconds, chosen.warmup, chosen.foreign_max, chosen.calm, chosen.again)
+    names = chosen_rows(plan, chosen)
+    stand, soaked = Stand(chosen.folder), None
     try:
         for number in range(chosen.runs):
             say(f"run {number + 1} of {chosen.runs}: {len(names)} rows")
             plan.run(stand, names, times, say)
         soaked = soak(stand, chosen.soak) if chosen.soak else None
+    except KeyboardInterrupt:
+        say("interrupted: the table of what was measured follows")
     finally:
         stand.end()
     return plan.runs, times, soaked
 
 
+def write(path, text):
+    """The whole file, or in a document only what stands between the marks."""
+    kept = ["", ""]
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as old:
+            document = old.read()
+        if BEGIN in document and END in document:
+            kept = [document.split(BEGIN)[0] + BEGIN + "\n", END + document.split(END)[1]]
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(kept[0] + text + kept[1])
+
+
 def main():
     chosen = arguments()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
     runs, times, soaked = measure(chosen)
     text = markdown(runs, times, soaked)
     print(text)
     if chosen.out:
-        with open(chosen.out, "w", encoding="utf-8") as out:
-            out.write(text)
+        write(chosen.out, text)
     if chosen.json:
         with open(chosen.json, "w", encoding="utf-8") as out:
             json.dump({"runs": runs, "soak": soaked}, out, indent=1)

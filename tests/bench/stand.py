@@ -3,6 +3,7 @@ time on a database of its own, so that no row pays for the growth another one ca
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -57,10 +58,26 @@ class Cpu:
     def _read(self, pids):
         return {"machine": self._machine(), **{name: self._of(pid) for name, pid in pids.items()}}
 
-    def cores(self):
-        """Cores used on average, by name; "machine" is everything, steal included."""
+    def cores(self, driver_s):
+        """Cores used on average, by name; driver_s = what a tool that has ended took. "foreign" is all that was used by
+        others than these, with what the machine's host stole: a figure made beside much of it is a lower bound."""
         passed = time.monotonic() - self._begun
-        return {name: (value - self._start[name]) / passed for name, value in self._read(self._pids).items()}
+        used = {name: (value - self._start[name]) / passed for name, value in self._read(self._pids).items()}
+        used["driver"] = driver_s / passed
+        used["foreign"] = 2 * used["machine"] - sum(used.values())
+        return used
+
+
+def foreign_now(pids, seconds):
+    """Cores that others use, looked at for so long."""
+    cpu = Cpu(pids)
+    time.sleep(seconds)
+    return cpu.cores(0)["foreign"]
+
+
+def _children_s():
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
 
 
 def rss_kib(pid):
@@ -75,18 +92,24 @@ class Stand(Stack):
         os.makedirs(folder, exist_ok=True)
         tempfile.tempdir = folder
         super().__init__()
+        os.environ["TMPDIR"] = self.folder  # a server's own temporary tables: not among those of others
         self.mysql = BenchMySql(self.folder)
         self.mysql.initialise()
         self.mysql.start()
         self.redis.start()
 
-    def tool(self, name, *arguments):
-        """Runs one of our C tools to its end; its JSON line."""
+    def pids(self):
+        return {"mariadb": self.mysql.process.pid, "redis": self.redis.process.pid}
+
+    def tool(self, name, *arguments, beside=None):
+        """Runs one of our C tools to its end; its JSON line, and the "cores" used meanwhile, also by the processes
+        beside it (name: pid)."""
+        cpu, before = Cpu({**self.pids(), **(beside or {})}), _children_s()
         done = subprocess.run([os.path.join(BIN, "bench_" + name), *map(str, arguments)], capture_output=True,
                               text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"bench_{name}: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        return {**json.loads(done.stdout), "cores": cpu.cores(_children_s() - before)}
 
     def database(self, products):
         """A fresh, migrated database with products 1..N."""
@@ -144,4 +167,4 @@ def serve(stand, database, settings):
     return Service(stand, database, "bench", env={"LOCKSTOCK_LOG_LEVEL": "warn", **settings}).start()
 
 
-__all__ = ["BIN", "Checked", "Cpu", "ROOT", "Stand", "rss_kib", "serve"]
+__all__ = ["Checked", "ROOT", "Stand", "foreign_now", "rss_kib", "serve"]

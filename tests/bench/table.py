@@ -1,6 +1,8 @@
 """Figures to Markdown: the ratios with their goals first, then what was measured."""
 
-from rows import QUEUE_SMALL, median
+import statistics
+
+from rows import QUEUE_SMALL, STAGES, median
 
 
 class Goal:
@@ -67,20 +69,22 @@ def _extras(runs):
                          ("redis_p50", "two Redis trips p50 {:.0f} µs"), ("driver_us", "driver {:.0f} µs a request")):
         if figure in runs[0]:
             said.append(form.format(median(runs, figure)[0]))
+    if "lock" in runs[0]:
+        said.append(" + ".join(f"{stage} {median(runs, stage)[0]:.1f}" for stage in STAGES) + " ms")
     if "refused_p99" in runs[0]:
         said.append(f"refusal p99 {median(runs, 'refused_p99')[0] / 1000:.1f} ms")
     return ", ".join(said)
 
 
 def _cores(runs, name):
-    values = sorted(run["cores"][name] for run in runs if "cores" in run)
-    return f"{values[len(values) // 2]:.2f}" if values else ""
+    values = [run["cores"][name] for run in runs if name in run["cores"]]
+    return f"{statistics.median(values):.2f}" if values else "–"
 
 
 def _row(name, runs):
-    cores = " / ".join(_cores(runs, who) for who in ("service", "mariadb", "redis", "machine"))
+    cores = " / ".join(_cores(runs, who) for who in ("service", "mariadb", "redis", "driver", "foreign"))
     return f"| {name} | {_span(runs, 'rate')} | {_span(runs, 'p50', 1000, '{:.2f}')} | " \
-           f"{_span(runs, 'p99', 1000, '{:.2f}')} | {cores if 'cores' in runs[0] else ''} | {_extras(runs)} |"
+           f"{_span(runs, 'p99', 1000, '{:.2f}')} | {cores} | {_extras(runs)} |"
 
 
 def markdown(runs, times, soak=None):
@@ -88,7 +92,7 @@ def markdown(runs, times, soak=None):
     lines = ["| ratio of medians | measured | goal | met |", "|---|---|---|---|"]
     lines += [goal.row() for goal in goals(runs, soak)]
     lines += ["", f"{count} run(s) of {times.seconds} s each, rows in turn; median [least–most]. Queue rows: "
-              f"`LOCKSTOCK_QUEUE_MAX={QUEUE_SMALL}`. Cores: service / MariaDB / Redis / whole machine.", "",
+              f"`LOCKSTOCK_QUEUE_MAX={QUEUE_SMALL}`. Cores: service / MariaDB / Redis / driver / others.", "",
               "| row | orders/s | p50 ms | p99 ms | cores | more |", "|---|---|---|---|---|---|"]
     lines += [_row(name, r) for name, r in runs.items()]
     if soak:

@@ -113,13 +113,62 @@ class BlockedRow(Case):
                                                              for n in range(50)))
             cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (high,))
             buying = Background(lambda: self.order((low, 1), (high, 1), http=self.client()))
-            waits = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state='LOCK WAIT'"
-            eventually(lambda: self.db.value(waits) >= 1, 3, "ours holds the low row and waits for the high one")
+            eventually(self.row_waits, 3, "ours holds the low row and waits for the high one")
             cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (low,))
         session.rollback()
         self.assertEqual(buying.result().status, 201)
         self.assertGreater(self.metric("lockstock_deadlocks_total"), before)
         self.assertEqual((self.stock(low), self.stock(high)), (9, 9))
+
+
+class BlockedBesideHot(Case):
+    def test_row__when_freed_and_its_buyers_want_a_hot_product_too__then_they_are_served(self):
+        blocked, hot = self.product(stock=100), self.product(stock=10**6)
+        run = Driver(self.services, [{"userId": "u-1", "items": [{"productId": hot, "quantity": 1}]}],
+                     connections=32, seconds=60 * SLOW)
+        run.until_answered(100)
+        session = self.db.session()
+        self.addCleanup(session.close)
+        with session.cursor() as cursor:
+            cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (blocked,))
+        waits = self.metric("lockstock_transaction_retries_total", cause="lock-wait")
+        buying = Background(lambda: self.order((blocked, 1), (hot, 1), http=self.client()))
+        eventually(lambda: self.metric("lockstock_transaction_retries_total", cause="lock-wait") > waits, 4, "it waits")
+        session.rollback()
+        freed = time.monotonic()
+        self.assertEqual(buying.result().status, 201)
+        self.assertLess(time.monotonic() - freed, 1.5 * SLOW)
+        self.assertEqual(set(run.stop()["status"]), {"201"})
+
+
+class OpenKey(Case):
+    ENV = {"LOCKSTOCK_TRAIN_SLOTS": 1, "LOCKSTOCK_DB_WORKERS": 3}
+
+    def test_key__when_a_foreign_session_holds_it_open__then_its_command_fails_alone(self):
+        """A unique key met while writing cannot be skipped like a row: its command is sought out among its neighbours."""
+        order, ahead_of = self.ordered((self.product(stock=10, price=7), 1)), self.product()
+        others = [self.product(stock=10) for _ in range(40)]
+        session, gate = self.db.session(), self.db.session()
+        self.addCleanup(session.close)
+        self.addCleanup(gate.close)
+        with session.cursor() as cursor:
+            cursor.execute("INSERT INTO payments (order_id, payment_key, amount, status, created_at)"
+                           " VALUES (0, 'open', 7, 'APPROVED', NOW(6))")
+        with gate.cursor() as cursor:
+            cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (ahead_of,))
+        ahead = Background(lambda: self.order((ahead_of, 1), http=self.client()))
+        eventually(self.row_waits, 3, "the slot is taken")
+        pay = {"result": "COMPLETED", "paymentKey": "open", "amount": 7}
+        paying = Background(lambda: self.client().post(f"/v1/orders/{order['id']}/payment", pay))
+        buying = Background(lambda: load(40, lambda n: self.order((others[n], 1), http=self.client())))
+        eventually(lambda: self.metric("lockstock_queue_depth") >= 41, 3, "all wait for one train")
+        gate.rollback()
+        self.assertEqual(ahead.result().status, 201)
+        self.assertEqual({a.status for a in buying.result()}, {201})
+        self.assert_problem(paying.result(), 503, "SYS-011")
+        session.rollback()
+        self.assertEqual(self.http.post(f"/v1/orders/{order['id']}/payment", pay).status, 200)
+        self.assert_audit_clean()
 
 
 if __name__ == "__main__":

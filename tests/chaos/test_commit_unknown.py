@@ -9,7 +9,6 @@ from support import proxy as cut  # pylint: disable=wrong-import-position
 from support.case import Case, main
 from support.load import Background, load
 from support.proxy import Proxy
-from support.wait import eventually
 
 
 class CommitUnknown(Case):
@@ -86,6 +85,19 @@ class CommitUnknown(Case):
                 self.assertEqual(len(self.events(order["id"], "order.cancelled")), 1)
         self.assert_audit_clean()
 
+    def test_cut__when_a_payment_request_rides_beside_a_product_that_is_not_there__then_it_happens_once(self):
+        """The order's row alone tells when the old transaction is over."""
+        for mode in (cut.BEFORE, cut.DURING, cut.LATE, cut.AFTER):
+            with self.subTest(mode=mode):
+                order = self.ordered((self.product(stock=10), 2))
+                self.proxy.arm(mode)
+                ask = lambda n, path=f"/v1/orders/{order['id']}/payment-request": (
+                    self.client().post(path) if n == 0 else self.order((10**9, 1), http=self.client()))
+                paid, unknown = load(2, ask)
+                self.assertEqual((paid.status, paid.json["status"]), (200, "PAYMENT_REQUESTED"), paid)
+                self.assert_problem(unknown, 404, "PRD-001")
+                self.assertEqual(len(self.events(order["id"], "order.payment_requested")), 1)
+
     def test_cut__when_it_hits_a_full_train_again_and_again__then_all_agree(self):
         for round_, mode in enumerate((cut.BEFORE, cut.DURING, cut.LATE, cut.AFTER, cut.DURING)):
             with self.subTest(mode=mode):
@@ -112,7 +124,8 @@ class CommitUnknown(Case):
                 self.assertGreater(self.found("never-known"), unknown)
                 self.proxy.refuse_after_cut = False
                 self.proxy.refuse(False)
-                eventually(lambda: self.http.get("/v1/orders?limit=1").status == 200, 15, "the database is back")
+                self.until_ready()
+                self.until_served()
                 self.agree(product_id, [reply], [f"away-{mode}"])
 
 

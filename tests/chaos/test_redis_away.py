@@ -75,6 +75,26 @@ class Frozen(Case):
         self.assert_orders_whole()
         self.assert_audit_clean()
 
+    def test_refusal__when_redis_writes_nothing_for_anyone__then_few_trains_ask_it(self):
+        """No memory, too few replicas: every script fails, and what failed must not pile up."""
+        service = self.serve()
+        product_id = self.product(stock=10**6)
+        self.addCleanup(self.redis.call, "CONFIG", "SET", "min-replicas-to-write", 0)
+        run = Driver(self.services, [{"userId": "u-1", "items": [{"productId": product_id, "quantity": 1}]}],
+                     connections=16, seconds=60 * SLOW)
+        run.until_answered(100)
+        self.redis.call("CONFIG", "SET", "min-replicas-to-write", 1)
+        eventually(lambda: self.metric("lockstock_fail_open_total") > 50, 10, "trains go on without the lock")
+        self.redis.call("CONFIG", "SET", "min-replicas-to-write", 0)
+        self.until_ready()
+        run.until_answered(100)
+        result = run.stop()
+        self.assertEqual(set(result["status"]), {"201"}, result["codes"])
+        refused = len(service.log("lock.acquire_failed"))
+        self.assertLess(refused, self.metric("lockstock_fail_open_total") / 2)
+        self.until_no_lock_keys(3)
+        self.assert_audit_clean()
+
     def test_kill__when_under_load_again_and_again__then_orders_go_on(self):
         self.serve(count=2)
         product_id = self.product(stock=10**6)

@@ -176,12 +176,14 @@ class Waiter(Java):
     before it."""
 
     INSTANCES = 0
-    TURNS = 15
+    ENV = {"LOCKSTOCK_TRAIN_MAX": 8}  # somebody always waits when a lock goes
+    TURNS = 20
     REACTION_S = 0.003
 
-    def waits(self, faults):
-        """Milliseconds from the first refused try to the grant, turn by turn."""
-        service = self.instance("loaded", faults=faults).start()
+    def waits(self, faults, patience_s=10):
+        """Milliseconds from the first refused try to the grant, turn by turn; a turn that does not come in time counts
+        as the whole patience and ends the row."""
+        service = self.instance("loaded", faults=faults, env=self.ENV).start()
         self.services[:] = [service]
         self.http = self.client()
         product_id = self.product(stock=10**9)
@@ -190,8 +192,10 @@ class Waiter(Java):
         java, waits = self.java(product_id, reaction_s=self.REACTION_S), []
         for _ in range(self.TURNS):
             begun = time.monotonic()
-            self.assertTrue(java.take(10 * SLOW), "the neighbour starved")
+            had = java.take(patience_s * SLOW)
             waits.append((time.monotonic() - begun) * 1000)
+            if not had:
+                break
             java.release()
             run.until_answered(50)
         result = run.stop()
@@ -205,9 +209,11 @@ class Waiter(Java):
         self.assertLess(statistics.median(waits), 100 * SLOW, waits)
         self.assertLess(max(waits), 1000 * SLOW, waits)
         self.assertGreater(yields, 0)
-        # The proof that this can fail: without the yield the same neighbour waits several times as long.
-        longer, none = self.waits("no-yield")
-        self.assertGreater(statistics.median(longer), 1.5 * statistics.median(waits), (longer, waits))
+        if SLOW > 1:
+            return  # a slow build leaves gaps by itself
+        # The proof that this can fail: without the yield the same neighbour starves, or waits several times as long.
+        longer, none = self.waits("no-yield", patience_s=3)
+        self.assertGreater(statistics.mean(longer), 2 * statistics.mean(waits), (longer, waits))
         self.assertEqual(none, 0)
 
 

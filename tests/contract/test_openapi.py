@@ -1,5 +1,5 @@
-"""api/openapi.yaml by itself, and beside the tables of the code: routes, scopes, error rows. test_openapi_walk.py holds the
-running service against it."""
+"""api/openapi.yaml by itself, and beside the tables of the code: routes, scopes, error rows.
+test_openapi_walk.py holds the running service against it."""
 
 import os
 import re

@@ -62,7 +62,8 @@ static struct stand *current_stand;
 
 static inline int free_port(void) {
     static int next;
-    if (next == 0) next = 21000 + (int)(getpid() % 8000);
+    /* A server in cluster mode also listens 10000 higher: that too stays below the ephemeral ports. */
+    if (next == 0) next = 12000 + (int)(getpid() % 8000);
     for (int tries = 0; tries < 1000; tries++) {
         int port = next++;
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -87,6 +88,8 @@ static inline void exec_server(const struct stand *stand) {
     int n = 15;
     for (const char *const *word = stand->extra; word != NULL && *word != NULL; word++) words[n++] = *word;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no server */
+    execvp(words[0], (char *const *)(uintptr_t)words);
+    words[0] = "valkey-server"; /* where there is no Redis */
     execvp(words[0], (char *const *)(uintptr_t)words);
     _exit(127);
 }

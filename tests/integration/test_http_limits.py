@@ -218,8 +218,9 @@ class Connections(Echo):
     def test_parked__when_watched_and_then_answered__then_descriptors_are_reused_without_harm(self):
         for _ in range(5):
             some = [self.connect() for _ in range(20)]
-            for raw in some:
-                raw.send(f"GET /v1/later/100 HTTP/1.1\r\n{HOST}\r\n")
+            for i, raw in enumerate(some):
+                later_ms = 1000 if i < 10 else 100  # long enough to be seen leaving on a busy machine
+                raw.send(f"GET /v1/later/{later_ms} HTTP/1.1\r\n{HOST}\r\n")
             for raw in some[:10]:
                 raw.close()
             for raw in some[10:]:
@@ -511,13 +512,15 @@ class Bodies(Echo):
             if status == 415:
                 self.assert_problem(reply, 415, "SYS-009")
 
-    def test_framing__when_it_can_be_read_in_two_ways__then_400_and_closed(self):
+    def test_framing__when_it_can_be_read_in_two_ways__then_refused_and_closed(self):
         chunked = "Transfer-Encoding: chunked\r\n"
         for headers in (f"Content-Length: 2\r\n{chunked}", "Content-Length: 2\r\nContent-Length: 3\r\n",
                         "Transfer-Encoding: gzip\r\n", chunked + chunked):
             raw = self.connect()
             raw.send(f"POST /v1/echo HTTP/1.1\r\n{HOST}{JSON}{headers}\r\n{{}}")
-            self.assertEqual(raw.reply().status, 400, headers)
+            # libmicrohttpd 1 says 501 of a coding it does not know, as RFC 9112 wants.
+            allowed = (400, 501) if "gzip" in headers else (400,)
+            self.assertIn(raw.reply().status, allowed, headers)
             self.assertTrue(raw.ended(), headers)
 
 

@@ -46,8 +46,7 @@ class Twins(Case):
         with session.cursor() as cursor:
             cursor.execute("SELECT * FROM inventories WHERE product_id=%s FOR UPDATE", (product_id,))
         first = Background(lambda: self.order((product_id, 1), key="slow", http=self.client(0)))
-        # Seen by the engine: its command waits, so that the twin meets it.
-        self.until_busy()
+        eventually(self.row_waits, 5, "its transaction waits for the row")
         twin = self.order((product_id, 1), key="slow", http=self.client(0))
         self.assert_problem(twin, 409, "IDM-003")
         self.assertGreaterEqual(int(twin.headers["retry-after"]), 1)
@@ -57,9 +56,32 @@ class Twins(Case):
         again = self.order((product_id, 1), key="slow")
         self.assertEqual((again.status, again.body, self.stock(product_id)), (201, done.body, 9))
 
-    def until_busy(self):
-        eventually(lambda: self.db.value("SELECT COUNT(*) FROM information_schema.innodb_trx") >= 2, 5,
-                   "the order's transaction is open")
+
+class SlowTwins(Case):
+    """Both transactions are open at once: each has read what stood under the key before the other wrote."""
+
+    INSTANCES = 2
+    FAULTS = "hold-before-commit=700"
+
+    def race(self, key, first, second):
+        """The first command on one instance, the second on the other as soon as the first has written."""
+        ahead = Background(lambda: self.order((first, 1), key=key, http=self.client(0)))
+        eventually(lambda: f"inventory-lock:{first}" in self.lock_keys(), 5, "the first is on its way")
+        return ahead, self.order((second, 1), key=key, http=self.client(1))
+
+    def test_reuse__when_another_instance_is_at_it_with_another_product__then_422(self):
+        first, second = self.product(stock=10), self.product(stock=10)
+        ahead, other = self.race("other", first, second)
+        self.assertEqual(sorted([ahead.result().status, other.status]), [201, 422])
+        self.assertEqual(self.stock(first) + self.stock(second), 19)
+
+    def test_reuse__when_both_find_an_answer_that_is_too_old__then_one_of_them_replaces_it(self):
+        first, second = self.product(stock=10), self.product(stock=10)
+        self.ordered((first, 1), key="stale")
+        self.db.run("UPDATE idempotency_keys SET created_at=created_at - INTERVAL 25 HOUR")
+        ahead, other = self.race("stale", first, second)
+        self.assertEqual(sorted([ahead.result().status, other.status]), [201, 422])
+        self.assertEqual(self.stock(first) + self.stock(second), 18)
 
 
 class Answers(Case):

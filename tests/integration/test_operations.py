@@ -171,6 +171,7 @@ class Weather(Case):
         self.stack.mysql.start()
         eventually(lambda: self.order((lamp, 1)).status == 201, 15, "orders again")
         self.until_ready()
+        self.until_served()
 
     def test_redis__when_it_may_evict__then_a_metric_warns(self):
         self.redis.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")

@@ -9,7 +9,8 @@ from datetime import datetime
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
-from support.load import load
+from support.load import Background, load
+from support.wait import eventually
 
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 NUMBER = re.compile(r"^ORD-\d{8}-[0-9A-HJKMNP-TV-Z]+$")
@@ -335,6 +336,19 @@ class States(Case):
         self.assert_problem(self.http.post("/v1/compensations/987654321/resolve"), 404, "SYS-013")
 
 
+class PaymentKeys(Case):
+    def test_payment__when_its_key_differs_by_blanks_at_the_end_alone__then_it_is_the_same_key(self):
+        """The column's unique key sees no difference either."""
+        lamp = self.product(stock=10, price=100)
+        first, second = self.ordered((lamp, 1))["id"], self.ordered((lamp, 1))["id"]
+        pay = lambda order, key: self.http.post(f"/v1/orders/{order}/payment",
+                                                {"result": "COMPLETED", "paymentKey": key, "amount": 100})
+        self.assertEqual(pay(first, "blank").status, 200)
+        self.assert_problem(pay(second, "blank "), 422, "PAY-001")
+        self.assertEqual(pay(first, "blank  ").status, 200)
+        self.assertEqual((self.db.count("payments"), self.db.count("order_compensations")), (1, 0))
+
+
 class Events(Case):
     def test_outbox__when_ordered__then_rows_are_complete_and_pending(self):
         lamp = self.product(stock=10, price=5)
@@ -362,6 +376,18 @@ class Events(Case):
         versions = [r["aggregate_version"] for r in rows]
         self.assertEqual(versions, sorted(set(versions)), "one event per version, in id order")
         self.assertEqual(rows[-1]["payload"]["stock"], 960)
+
+    def test_outbox__when_one_command_takes_two_steps__then_each_event_has_its_own_version(self):
+        """A receiver that drops what is not newer than what it saw must see both."""
+        lamp = self.product(stock=10, price=100)
+        for result, types in (("COMPLETED", ["order.payment_requested", "payment.completed"]),
+                              ("FAILED", ["payment.failed", "order.cancelled"])):
+            order = self.ordered((lamp, 1))
+            reply = self.http.post(f"/v1/orders/{order['id']}/payment",
+                                   {"result": result, "paymentKey": f"steps-{result}", "amount": 100})
+            self.assertEqual((reply.status, reply.json["version"]), (200, order["version"] + 2), reply)
+            told = [(e["event_type"], e["aggregate_version"]) for e in self.events(order["id"])[1:]]
+            self.assertEqual(told, [(types[0], order["version"] + 1), (types[1], order["version"] + 2)])
 
     def test_outbox__when_its_insert_fails__then_that_order_fails_alone(self):
         """The event row is in the order's transaction, and one bad command never fails its neighbours."""
@@ -396,6 +422,25 @@ class Events(Case):
         self.assertEqual(len(set(after)), 3)
         self.assertNotIn(before + 1, after)
         self.db.run("DELETE FROM orders WHERE order_number='FOREIGN-1'")
+
+
+class EarlyCancel(Case):
+    """A client that guesses the next id cancels an order while its transaction is open."""
+
+    INSTANCES = 2
+    FAULTS = "hold-before-commit=600"
+
+    def test_cancel__when_the_order_comes_to_be_only_then__then_it_was_not_there(self):
+        lamp = self.product(stock=10)
+        following = self.ordered((lamp, 1))["id"] + 1
+        coming = Background(lambda: self.order((lamp, 1), http=self.client(0)))
+        eventually(lambda: f"inventory-lock:{lamp}" in self.lock_keys(), 5, "it is on its way")
+        early = self.client(1).post(f"/v1/orders/{following}/cancel")
+        made = coming.result()
+        self.assertEqual(made.json["id"], following)
+        self.assert_problem(early, 404, "ORD-001")
+        self.assertEqual(self.client(1).post(f"/v1/orders/{following}/cancel").status, 200)
+        self.assertEqual(self.stock(lamp), 9)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-/* redis/ against a real server: what the scripts answer and leave behind, the breaker and its way back. What a stalled
-   loop, the subscriber and unfit servers do is in test_redis_link.c. */
+/* redis/ against a real server: what the scripts answer and leave behind, flush, the breaker and its way back. What a
+   stalled loop, the subscriber and unfit servers do is in test_redis_link.c. */
 #include "redis_stand.h"
 
 #include "metrics/metrics.h"
@@ -110,20 +110,29 @@ static void acquire__when_last_moment_is_over__then_nothing_is_done(void **state
     stand_end(stand);
 }
 
+/* An error opens the breaker: each call waits for it to close, and a call that succeeds makes the next wait short. */
+static struct answer call_refused(struct stand *stand, enum redis_script script, const char *const *keys,
+                                  const char *const *args) {
+    run_until_up(stand);
+    call(stand, SCRIPT_TRAIN_RENEW, WORDS("gone"), WORDS("o", LEASE));
+    struct answer answer = call(stand, script, keys, args);
+    run_until(stand, is_down, stand);
+    return answer;
+}
+
 static void scripts__when_lease_is_out_of_range__then_error_and_nothing_written(void **state) {
     struct stand *stand = stand_begin(1000);
     static const char *const leases[] = {"0", "-1", "86400001", "99999999999999999999", "x", ""};
     ASK(stand, "HSET held o 1");
     for (size_t i = 0; i < sizeof leases / sizeof leases[0]; i++) {
-        struct answer taken = call(stand, SCRIPT_TRAIN_ACQUIRE, WORDS("k"), WORDS("o", leases[i], NO_LIMIT));
-        struct answer renewed = call(stand, SCRIPT_TRAIN_RENEW, WORDS("held"), WORDS("o", leases[i]));
+        struct answer taken = call_refused(stand, SCRIPT_TRAIN_ACQUIRE, WORDS("k"), WORDS("o", leases[i], NO_LIMIT));
+        struct answer renewed = call_refused(stand, SCRIPT_TRAIN_RENEW, WORDS("held"), WORDS("o", leases[i]));
         assert_int_equal(taken.type, REDIS_ERROR);
         assert_int_equal(renewed.type, REDIS_ERROR);
         assert_false(taken.null);
     }
     assert_int_equal(ASK_INT(stand, "EXISTS k"), 0);
     assert_int_equal(ASK_INT(stand, "EXISTS held"), 1);
-    assert_true(redis_is_up(stand->redis));
     stand_end(stand);
 }
 
@@ -192,6 +201,58 @@ static void eval__when_scripts_were_flushed__then_still_answered(void **state) {
     assert_int_equal(times_called(stand, "eval"), 1);
     call(stand, SCRIPT_TRAIN_ACQUIRE, WORDS("k"), WORDS("o", LEASE, NO_LIMIT));
     assert_int_equal(times_called(stand, "eval"), 1);
+    stand_end(stand);
+}
+
+/* ---- flush ---- */
+
+static bool server_sees(struct stand *stand, int64_t calls, int64_t within_ms) {
+    int64_t deadline_ms = clock_mono_ms() + within_ms;
+    while (times_called(stand, "evalsha") < calls && clock_mono_ms() < deadline_ms) pause_ms(2);
+    return times_called(stand, "evalsha") >= calls;
+}
+
+static void flush__when_loop_does_not_poll__then_call_reaches_redis(void **state) {
+    struct stand *stand = stand_begin(1000);
+    struct answer held_back = {0};
+    eval(stand, SCRIPT_TRAIN_RENEW, WORDS("k"), WORDS("o", LEASE), &held_back);
+    assert_false(server_sees(stand, 1, 30));
+    redis_flush(stand->redis);
+    assert_true(server_sees(stand, 1, DEADLINE_MS));
+    assert_int_equal(held_back.count, 0);
+    redis_flush(stand->redis);
+    run_until(stand, is_answered, &held_back);
+    stand_end(stand);
+}
+
+/* Makes a second call out of the callback of the first and tries to write it there. */
+struct chain {
+    struct stand *stand;
+    struct answer first, second;
+    bool seen;
+};
+
+static void on_first(void *arg, const struct redis_value *value, bool sent) {
+    struct chain *chain = arg;
+    eval(chain->stand, SCRIPT_TRAIN_RENEW, WORDS("k"), WORDS("o", LEASE), &chain->second);
+    redis_flush(chain->stand->redis);
+    chain->seen = server_sees(chain->stand, 2, 30);
+    on_answer(&chain->first, value, sent);
+}
+
+static void flush__when_in_a_callback__then_left_to_the_loop(void **state) {
+    struct stand *stand = stand_begin(1000);
+    struct chain chain = {.stand = stand};
+    struct text words[3] = {text_new(0), text_new(0), text_new(0)};
+    text_add_str(&words[0], "k");
+    text_add_str(&words[1], "o");
+    text_add_str(&words[2], LEASE);
+    redis_eval(stand->redis, SCRIPT_TRAIN_RENEW, words, 1, words + 1, 2, on_first, &chain);
+    for (int i = 0; i < 3; i++) text_done(&words[i]);
+    run_until(stand, is_answered, &chain.second);
+    assert_int_equal(chain.first.len, 1);
+    assert_int_equal(chain.second.len, 1);
+    assert_false(chain.seen);
     stand_end(stand);
 }
 
@@ -351,6 +412,8 @@ int main(void) {
         cmocka_unit_test(renew__when_held_or_lost__then_ttl_grows_or_nothing),
         cmocka_unit_test(release__when_ours__then_deleted_and_published),
         cmocka_unit_test(eval__when_scripts_were_flushed__then_still_answered),
+        cmocka_unit_test(flush__when_loop_does_not_poll__then_call_reaches_redis),
+        cmocka_unit_test(flush__when_in_a_callback__then_left_to_the_loop),
         cmocka_unit_test(eval__when_server_is_killed__then_pending_answered_and_later_refused),
         cmocka_unit_test(redis__when_server_returns_empty__then_scripts_are_loaded_again),
         cmocka_unit_test(redis__when_server_starts_late__then_up),

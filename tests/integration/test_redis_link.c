@@ -189,44 +189,74 @@ static void release__when_we_listen_ourselves__then_counted_and_heard(void **sta
 
 /* ---- a stalled loop, a full queue, an early end ---- */
 
-static void stall(void *arg) {
-    int64_t until_ms = clock_mono_ms() + *(int *)arg;
+/* Keeps the loop busy for a while, once: from a timer, or from a descriptor's callback, after which the loop runs the
+   timers that are due before it polls again. */
+struct stall {
+    struct loop_timer *timer;
+    struct loop_wake *wake;
+    int64_t ms;
+};
+
+static void be_busy(void *arg) {
+    int64_t until_ms = clock_mono_ms() + ((struct stall *)arg)->ms;
     while (clock_mono_ms() < until_ms) {
     }
 }
 
+static void wake_up(void *arg) { loop_wake_send(((struct stall *)arg)->wake); }
+
+static void stall_begin(struct stand *stand, struct stall *stall, int64_t after_ms, bool in_timer) {
+    stall->timer = loop_timer_new(stand->loop, in_timer ? be_busy : wake_up, stall);
+    stall->wake = loop_wake_new(stand->loop, be_busy, stall);
+    loop_timer_start(stall->timer, after_ms, 0);
+}
+
+static void stall_end(struct stall *stall) {
+    loop_timer_free(stall->timer);
+    loop_wake_free(stall->wake);
+}
+
 static void eval__when_the_loop_was_stalled__then_breaker_stays_closed(void **state) {
-    static const int delays_ms[] = {0, 1, 2, 50, 95};
+    static const int64_t delays_ms[] = {0, 1, 2, 50, 95};
     struct stand *stand = stand_begin(CALL_TIMEOUT_MS);
-    int stall_ms = 4 * CALL_TIMEOUT_MS;
-    for (size_t i = 0; i < sizeof delays_ms / sizeof delays_ms[0]; i++) {
-        struct loop_timer *timer = loop_timer_new(stand->loop, stall, &stall_ms);
+    for (size_t i = 0; i < 2 * sizeof delays_ms / sizeof delays_ms[0]; i++) {
+        struct stall stall = {.ms = 3 * CALL_TIMEOUT_MS};
         struct answer answer = {0};
         eval(stand, SCRIPT_TRAIN_RENEW, WORDS("k"), WORDS("o", "2000"), &answer);
-        loop_timer_start(timer, delays_ms[i], 0);
+        stall_begin(stand, &stall, delays_ms[i / 2], i % 2 == 0);
         run_until(stand, is_answered, &answer);
         assert_false(answer.null);
-        run_for(stand, delays_ms[i] + stall_ms, never, NULL);
-        loop_timer_free(timer);
+        run_for(stand, delays_ms[i / 2] + stall.ms, never, NULL);
+        stall_end(&stall);
     }
     assert_int_equal(stand->downs, 0);
     stand_end(stand);
 }
 
-/* Redis answers just before the call is too old, while the loop is busy over that moment. */
-static void eval__when_answered_in_time_but_read_late__then_breaker_stays_closed(void **state) {
-    struct stand *stand = stand_begin(CALL_TIMEOUT_MS);
-    int stall_ms = 3 * CALL_TIMEOUT_MS;
-    struct loop_timer *timer = loop_timer_new(stand->loop, stall, &stall_ms);
-    ASK(stand, "CLIENT PAUSE 80 WRITE");
+/* Redis answers pause_for_ms after a call whose limit is limit_ms; the loop is busy from busy_ms on, over both moments.
+ */
+static void assert_read_late(int64_t limit_ms, int pause_for_ms, int64_t busy_ms) {
+    struct stand *stand = stand_begin(limit_ms);
+    struct stall stall = {.ms = 3 * CALL_TIMEOUT_MS};
+    ASK(stand, "CLIENT PAUSE %d WRITE", pause_for_ms);
     struct answer answer = {0};
     eval(stand, SCRIPT_TRAIN_ACQUIRE, WORDS("k"), WORDS("o", "2000", "0"), &answer);
-    loop_timer_start(timer, 70, 0);
+    stall_begin(stand, &stall, busy_ms, false);
     run_until(stand, is_answered, &answer);
     assert_false(answer.null);
     assert_int_equal(stand->downs, 0);
-    loop_timer_free(timer);
+    stall_end(&stall);
     stand_end(stand);
+}
+
+static void eval__when_answered_in_time_but_read_late__then_breaker_stays_closed(void **state) {
+    assert_read_late(CALL_TIMEOUT_MS, 80, 70);
+}
+
+/* Overdue by any count, but the answer lies in the socket: one more poll finds it. The loop is busy from half a tick
+   before the one that holds the call to be too old. */
+static void eval__when_overdue_but_the_answer_is_there__then_breaker_stays_closed(void **state) {
+    assert_read_late(10 * CALL_TIMEOUT_MS, 1120, 1050);
 }
 
 static void eval__when_too_many_wait__then_refused_at_once(void **state) {
@@ -309,6 +339,24 @@ static void eval__when_server_became_a_replica__then_open_until_primary_again(vo
     assert_int_equal(stand->downs, 1);
     ASK(stand, "REPLICAOF NO ONE");
     run_until_up(stand);
+    stand_end(stand);
+}
+
+static void eval__when_server_refuses_to_write__then_open_and_slower_each_time_until_it_writes_again(void **state) {
+    struct stand *stand = stand_begin(1000);
+    ASK(stand, "CONFIG SET min-replicas-to-write 1");
+    for (int trips = 1; trips <= 4; trips++) {
+        struct answer answer = call(stand, SCRIPT_TRAIN_ACQUIRE, WORDS("k"), WORDS("o", "2000", "0"));
+        assert_int_equal(answer.type, REDIS_ERROR);
+        run_until(stand, is_down, stand);
+        assert_int_equal(stand->downs, trips);
+        if (trips == 4) assert_false(run_for(stand, 200, is_up, stand));
+        run_until_up(stand);
+    }
+    ASK(stand, "CONFIG SET min-replicas-to-write 0");
+    call(stand, SCRIPT_TRAIN_ACQUIRE, WORDS("k"), WORDS("o", "2000", "0"));
+    run_for(stand, 100, never, NULL);
+    assert_int_equal(stand->downs, 4);
     stand_end(stand);
 }
 
@@ -405,10 +453,12 @@ int main(void) {
         cmocka_unit_test(release__when_we_listen_ourselves__then_counted_and_heard),
         cmocka_unit_test(eval__when_the_loop_was_stalled__then_breaker_stays_closed),
         cmocka_unit_test(eval__when_answered_in_time_but_read_late__then_breaker_stays_closed),
+        cmocka_unit_test(eval__when_overdue_but_the_answer_is_there__then_breaker_stays_closed),
         cmocka_unit_test(eval__when_too_many_wait__then_refused_at_once),
         cmocka_unit_test(redis_free__when_calls_are_pending__then_answered_first),
         cmocka_unit_test(redis__when_server_is_unfit__then_stays_open),
         cmocka_unit_test(eval__when_server_became_a_replica__then_open_until_primary_again),
+        cmocka_unit_test(eval__when_server_refuses_to_write__then_open_and_slower_each_time_until_it_writes_again),
         cmocka_unit_test(redis__when_password_and_database__then_used),
         cmocka_unit_test(redis__when_host_is_a_name__then_resolved),
         cmocka_unit_test(redis__when_server_may_evict__then_metric),

@@ -11,6 +11,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, ROOT)
+from tests.support.stack import program
 from tests.support.wait import accepts, eventually, free_port
 
 START_S = 240  # a build may be part of it
@@ -56,6 +57,7 @@ def curl(*arguments):
     return subprocess.run(["curl", "-sS", *arguments], capture_output=True, text=True, timeout=30, check=True).stdout
 
 
+@unittest.skipUnless(program("mariadbd"), "make run starts a MariaDB")
 class MakeRun(unittest.TestCase):
     def setUp(self):
         self.home = tempfile.mkdtemp(prefix="lockstock-run.")

@@ -14,6 +14,68 @@ static void db_open__when_nobody_listens_or_password_is_wrong__then_store_down(v
     assert_null(db);
 }
 
+static void session_status(struct db *db, const char *name, char *out, size_t size) {
+    struct db_stmt *stmt;
+    char sql[64];
+    bool row;
+    snprintf(sql, sizeof sql, "SHOW SESSION STATUS LIKE '%s'", name);
+    MUST(db_statement(db, sql, &stmt));
+    MUST(db_execute(stmt, NULL));
+    MUST(db_next(stmt, &row));
+    assert_true(row);
+    db_copy_text(stmt, 1, out, size);
+    db_finish(stmt);
+}
+
+/* The CA of the test's server, when it has one: then it offers TLS. */
+static const char *server_ca(void) { return getenv("LOCKSTOCK_TEST_TLS_CA"); }
+
+static struct result open_with(enum db_tls tls, const char *host, const char *ca, bool *ret_encrypted) {
+    struct db_options options = stand_options();
+    struct db *db;
+    char cipher[64];
+    options.tls = tls;
+    if (host != NULL) snprintf(options.host, sizeof options.host, "%s", host);
+    if (ca != NULL) snprintf(options.tls_ca, sizeof options.tls_ca, "%s", ca);
+    struct result r = db_open(&options, &db);
+    if (failed(r)) return r;
+    session_status(db, "Ssl_cipher", cipher, sizeof cipher);
+    *ret_encrypted = cipher[0] != '\0';
+    db_close(db);
+    return OK;
+}
+
+static void db_open__when_tls_is_off_or_preferred__then_always_connected(void **state) {
+    bool encrypted = true;
+    MUST(open_with(DB_TLS_OFF, NULL, NULL, &encrypted));
+    assert_false(encrypted);
+    MUST(open_with(DB_TLS_PREFERRED, NULL, NULL, &encrypted));
+    assert_int_equal(encrypted, server_ca() != NULL);
+}
+
+static void db_open__when_tls_is_required__then_encrypted_or_store_down(void **state) {
+    bool encrypted = false;
+    struct result r = open_with(DB_TLS_REQUIRED, NULL, NULL, &encrypted);
+    assert_int_equal(r.code, server_ca() != NULL ? 0 : ERROR_STORE_DOWN);
+    assert_int_equal(encrypted, server_ca() != NULL);
+}
+
+/* The certificate names 127.0.0.1: under another name of the same address it is a stranger's, and so is it to those who
+   trust somebody else. */
+static void db_open__when_tls_is_verified__then_only_the_right_server_will_do(void **state) {
+    bool encrypted = false;
+    const char *ca = server_ca(), *other_ca = getenv("LOCKSTOCK_TEST_TLS_OTHER_CA");
+    if (ca == NULL) {
+        MUST_FAIL(STORE_DOWN, open_with(DB_TLS_VERIFIED, NULL, "/dev/null", &encrypted));
+        return;
+    }
+    MUST(open_with(DB_TLS_VERIFIED, NULL, ca, &encrypted));
+    assert_true(encrypted);
+    MUST_FAIL(STORE_DOWN, open_with(DB_TLS_VERIFIED, "127.0.0.2", ca, &encrypted));
+    MUST_FAIL(STORE_DOWN, open_with(DB_TLS_VERIFIED, NULL, other_ca, &encrypted));
+    MUST_FAIL(STORE_DOWN, open_with(DB_TLS_VERIFIED, NULL, "/nowhere/ca.pem", &encrypted));
+}
+
 static void db_open__when_connected__then_server_is_named_and_the_same_for_all(void **state) {
     struct stand *stand = *state;
     assert_true(strlen(db_server_identity(stand->db)) >= 8);
@@ -178,6 +240,12 @@ static void db_finish__when_rows_are_left_or_none__then_the_statement_works_agai
     }
 }
 
+static int64_t session_count(struct db *db, const char *name) {
+    char value[64];
+    session_status(db, name, value, sizeof value);
+    return strtoll(value, NULL, 10);
+}
+
 static void db_statement__when_more_than_the_cache_holds__then_oldest_are_closed(void **state) {
     struct stand *stand = *state;
     struct db_stmt *stmt, *again;
@@ -186,10 +254,7 @@ static void db_statement__when_more_than_the_cache_holds__then_oldest_are_closed
         snprintf(sql, sizeof sql, "SELECT %d", i);
         assert_int_equal(stand_number(stand->db, sql), i);
     }
-    int64_t open = stand_number(stand->db, "SELECT VARIABLE_VALUE + 0 FROM information_schema.SESSION_STATUS "
-                                           "WHERE VARIABLE_NAME = 'COM_STMT_PREPARE'") -
-                   stand_number(stand->db, "SELECT VARIABLE_VALUE + 0 FROM information_schema.SESSION_STATUS "
-                                           "WHERE VARIABLE_NAME = 'COM_STMT_CLOSE'");
+    int64_t open = session_count(stand->db, "Com_stmt_prepare") - session_count(stand->db, "Com_stmt_close");
     assert_in_range(open, 100, 260);
     MUST(db_statement(stand->db, "SELECT 599", &stmt));
     MUST(db_statement(stand->db, "SELECT 599", &again));
@@ -274,6 +339,9 @@ static void schema_migrate__when_done__then_the_advisory_lock_is_free(void **sta
 int main(void) {
     const struct CMUnitTest tests[] = {
         STAND_TEST(db_open__when_nobody_listens_or_password_is_wrong__then_store_down),
+        STAND_TEST(db_open__when_tls_is_off_or_preferred__then_always_connected),
+        STAND_TEST(db_open__when_tls_is_required__then_encrypted_or_store_down),
+        STAND_TEST(db_open__when_tls_is_verified__then_only_the_right_server_will_do),
         STAND_TEST(db_open__when_connected__then_server_is_named_and_the_same_for_all),
         STAND_TEST(db_open__when_connected__then_session_is_ours),
         STAND_TEST(db_begin__when_others_commit__then_seen_at_once),

@@ -342,9 +342,19 @@ static void idempotency_insert__when_another_was_first__then_duplicate_until_del
     make_answers(2);
     MUST(idempotency_insert(stand->db, answers, 1, 1700000000000));
     MUST_FAIL(DUPLICATE, idempotency_insert(stand->db, answers, 1, 1700000000000));
-    MUST(idempotency_delete(stand->db, answers[0].key_hash));
-    MUST(idempotency_delete(stand->db, answers[1].key_hash));
+    MUST(idempotency_delete_old(stand->db, answers[0].key_hash, 1000));
+    MUST(idempotency_delete_old(stand->db, answers[1].key_hash, 1000));
     MUST(idempotency_insert(stand->db, answers, 2, 1700000000000));
+}
+
+static void idempotency_delete_old__when_another_stored_it_anew__then_it_stays(void **state) {
+    struct stand *stand = *state;
+    int64_t now_ms;
+    MUST(db_now(stand->db, &now_ms));
+    make_answers(1);
+    MUST(idempotency_insert(stand->db, answers, 1, now_ms));
+    MUST(idempotency_delete_old(stand->db, answers[0].key_hash, 60000));
+    MUST_FAIL(DUPLICATE, idempotency_insert(stand->db, answers, 1, now_ms));
 }
 
 /* -- ids -- */
@@ -399,6 +409,7 @@ int main(void) {
         STAND_TEST(outbox_has__when_written__then_true_only_for_it),
         STAND_TEST(idempotency_insert__at_each_chunk_boundary__then_found),
         STAND_TEST(idempotency_insert__when_another_was_first__then_duplicate_until_deleted),
+        STAND_TEST(idempotency_delete_old__when_another_stored_it_anew__then_it_stays),
         STAND_TEST(id_blocks_reserve__when_two_instances_draw__then_disjoint),
         STAND_TEST(id_blocks_reserve__when_a_foreign_order_is_above__then_above_it),
         STAND_TEST(id_blocks_reserve__when_the_row_is_gone__then_made_above_what_exists),

@@ -86,7 +86,7 @@ class Proxy:
             return
 
     def _draw(self, head, packet):
-        is_commit = head[3] == 0 and packet[:1] == bytes([COM_QUERY]) and packet[1:7].upper() == b"COMMIT"
+        is_commit = head[3] == 0 and packet[:1] == bytes([COM_QUERY]) and _statement(packet)[:6].upper() == b"COMMIT"
         with self._guard:
             if not is_commit or not self._left:
                 return None
@@ -118,6 +118,11 @@ class Proxy:
             server.sendall(data)
             _half_close(server)
             threading.Event().wait(LATE_S)
+
+
+def _statement(packet):
+    """The text of a COM_QUERY; MySQL's library says before it that there are no attributes, in one set."""
+    return packet[3:] if packet[1:3] == b"\x00\x01" else packet[1:]
 
 
 def _pump(source, sink, swallow):

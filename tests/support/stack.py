@@ -1,8 +1,8 @@
 """A private MariaDB (full durability) and a private Redis (no persistence) on loopback ports.
 
 One of each per test process, begun at the first use; every test class gets a database of its own. Chaos may kill,
-freeze and restart them: heal() brings both back before the next class. LOCKSTOCK_TEST_MYSQLD names a mysqld of
-Oracle's to use instead of MariaDB.
+freeze and restart them: heal() brings both back before the next class. Where MariaDB is not installed, or
+LOCKSTOCK_TEST_MYSQLD names its mysqld, the database is MySQL. Valkey does for Redis.
 """
 
 import atexit
@@ -20,6 +20,13 @@ from .resp import Resp
 from .wait import SLOW, accepts, eventually, free_port
 
 USER = "lockstock"
+PASSWORD = "sEcret-of-the-Base"
+
+
+def program(*names):
+    """Where the first of these that is installed is; None when none is."""
+    path = os.environ.get("PATH", "") + ":/usr/sbin"
+    return next(filter(None, (shutil.which(name, path=path) for name in names)), None)
 
 
 class Database:
@@ -29,8 +36,7 @@ class Database:
         self.mysql, self.name = mysql, name
 
     def url(self, port=None):
-        secret = f":{self.mysql.password}" if self.mysql.password else ""
-        return f"mysql://{USER}{secret}@127.0.0.1:{port or self.mysql.port}/{self.name}"
+        return f"mysql://{USER}:{self.mysql.password}@127.0.0.1:{port or self.mysql.port}/{self.name}"
 
     def session(self, autocommit=False):
         """A connection of root's in this schema; the caller closes it."""
@@ -65,24 +71,31 @@ class Database:
 
 
 class MySql:
-    """The database server."""
+    """The database server. Without TLS, unless asked for: the tests' proxy reads what passes."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, tls=None):
+        """tls: (certificate, key), PEM files."""
         self.folder = os.path.join(folder, "mysql")
-        self.port = free_port()
-        self.oracle = os.environ.get("LOCKSTOCK_TEST_MYSQLD")
-        # Oracle's server offers only caching_sha2, which wants TLS for a password on TCP.
-        self.password = "" if self.oracle else "sEcret-of-the-Base"
+        self.port, self.tls = free_port(), tls
+        self.password = PASSWORD
+        mariadb = program("mariadbd")
+        self.oracle = os.environ.get("LOCKSTOCK_TEST_MYSQLD") or (None if mariadb else program("mysqld"))
+        self.path = self.oracle or mariadb
         self.process = Process(self._argv(), os.path.join(folder, "mysql.log"))
         self._names = (f"lockstock_{n}" for n in itertools.count(1))
 
     def _argv(self):
-        argv = [self.oracle or shutil.which("mariadbd", path=os.environ.get("PATH", "") + ":/usr/sbin"),
-                "--no-defaults", f"--datadir={self.folder}", f"--port={self.port}", "--bind-address=127.0.0.1",
-                f"--socket={self.folder}.sock", f"--pid-file={self.folder}.pid", "--skip-name-resolve",
-                "--max-connections=400", "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=1",
-                "--performance-schema=OFF"]
-        argv += ["--tls-version=", "--mysqlx=OFF", "--skip-log-bin"] if self.oracle else ["--skip-ssl"]
+        argv = [self.path, "--no-defaults", f"--datadir={self.folder}", f"--port={self.port}", "--bind-address=127.0.0.1",
+                f"--socket={self.folder}.sock", f"--pid-file={self.folder}.pid", "--max-connections=400",
+                "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=1", "--performance-schema=OFF"]
+        if self.oracle:
+            argv += ["--mysqlx=OFF", "--secure-file-priv=NULL"]  # its binlog stays on: that is how MySQL runs
+        else:
+            argv.append("--skip-name-resolve")  # MySQL then no longer takes loopback for root's localhost
+        if self.tls:
+            argv += [f"--ssl-cert={self.tls[0]}", f"--ssl-key={self.tls[1]}"]
+        else:
+            argv.append("--tls-version=" if self.oracle else "--skip-ssl")
         return argv + (["--user=root"] if os.geteuid() == 0 else [])
 
     def initialise(self):
@@ -122,9 +135,8 @@ class MySql:
 
     def new_database(self):
         name = next(self._names)
-        identified = f" IDENTIFIED BY '{self.password}'" if self.password else ""
         self.admin(f"CREATE DATABASE {name} CHARACTER SET utf8mb4",
-                   f"CREATE USER IF NOT EXISTS '{USER}'@'127.0.0.1'{identified}",
+                   f"CREATE USER IF NOT EXISTS '{USER}'@'127.0.0.1' IDENTIFIED BY '{self.password}'",
                    f"GRANT ALL ON `{name}`.* TO '{USER}'@'127.0.0.1'")
         return Database(self, name)
 
@@ -145,8 +157,9 @@ class Redis:
     def __init__(self, folder):
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
-        self.process = Process(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-                                "--appendonly", "no", "--dir", folder], os.path.join(folder, "redis.log"))
+        argv = [program("redis-server", "valkey-server"), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+                "--appendonly", "no", "--dir", folder]
+        self.process = Process(argv, os.path.join(folder, "redis.log"))
 
     def start(self):
         self.process.start()

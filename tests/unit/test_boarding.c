@@ -20,7 +20,7 @@ static int set_up(void **state) {
     list_init(&queue);
     list_init(&boarded);
     rider_count = 0;
-    limits = (struct boarding_limits){100, 1000, 100, false};
+    limits = (struct boarding_limits){.commands_max = 100, .lines_max = 1000, .products_max = 100, .share = 100};
     return 0;
 }
 
@@ -66,6 +66,21 @@ static void board__the_cap__leaves_the_rest_in_order(void **state) {
     assert_int_equal(CONTAINER_OF(queue.next, struct rider, node)->sequence, 3);
 }
 
+static void board__beyond_its_share__takes_those_who_could_ride_no_other(void **state) {
+    limits.share = 2;
+    buyer(1, 0);
+    buyer(2, 0);
+    struct rider *other = buyer(3, 0);
+    struct rider *same = buyer(1, 0);
+    struct rider *partly = buyer(2, 4);
+    assert_int_equal(depart(TRAIN_A), 3);
+    assert_true(has_boarded(same));
+    assert_false(has_boarded(other));
+    assert_false(has_boarded(partly));
+    assert_int_equal(depart(TRAIN_B), 1); /* the other; the last needs a product of the first train */
+    assert_true(has_boarded(other));
+}
+
 static void board__products_of_another_train__wait_and_reserve(void **state) {
     buyer(1, 0);
     assert_int_equal(depart(TRAIN_A), 1);
@@ -87,6 +102,28 @@ static void board__one_that_waits_for_a_foreign_row__reserves_nothing(void **sta
     assert_int_equal(depart(TRAIN_B), 1);
     assert_false(has_boarded(waits));
     assert_true(has_boarded(behind));
+}
+
+static void board__one_that_needs_a_row_known_as_blocked__reserves_nothing(void **state) {
+    struct rider *waits = buyer(1, 2);
+    struct rider *behind = buyer(2, 0);
+    waits->lanes[0]->row_blocked = true;
+    assert_int_equal(depart(TRAIN_A), 1);
+    assert_false(has_boarded(waits));
+    assert_true(has_boarded(behind));
+}
+
+static void board__one_whose_lock_is_held_elsewhere__reserves_only_once_it_may_be_had(void **state) {
+    struct rider *waits = buyer(1, 2);
+    struct rider *behind = buyer(2, 0);
+    waits->lanes[0]->foreign = true;
+    waits->lanes[0]->not_before_ms = 1001;
+    assert_int_equal(depart(TRAIN_A), 1);
+    assert_true(has_boarded(behind));
+    waits->lanes[0]->not_before_ms = 1000; /* released: now it is the first again, behind the train that has 2 */
+    struct rider *later = buyer(1, 0);
+    assert_int_equal(depart(TRAIN_B), 0);
+    assert_false(has_boarded(later));
 }
 
 static void board__a_lane_not_before_its_time__waits(void **state) {
@@ -155,8 +192,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(board__all_of_one_product__ride_together_in_order),
         CASE(board__the_cap__leaves_the_rest_in_order),
+        CASE(board__beyond_its_share__takes_those_who_could_ride_no_other),
         CASE(board__products_of_another_train__wait_and_reserve),
         CASE(board__one_that_waits_for_a_foreign_row__reserves_nothing),
+        CASE(board__one_that_needs_a_row_known_as_blocked__reserves_nothing),
+        CASE(board__one_whose_lock_is_held_elsewhere__reserves_only_once_it_may_be_had),
         CASE(board__a_lane_not_before_its_time__waits),
         CASE(board__product_and_line_limits__hold_except_for_the_first),
         CASE(board__a_probe__takes_one_blocked_rider_alone),

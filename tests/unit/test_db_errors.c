@@ -21,6 +21,7 @@ static void db_error_of__when_each_kind__then_ours(void **state) {
         {2013, "HY000", {ERROR_STORE_LOST, true, false}},       {2014, "HY000", {ERROR_STORE_OTHER, true, false}},
         {1159, "08S01", {ERROR_STORE_LOST, true, false}},       {1180, "40000", {ERROR_DEADLOCK, false, true}},
         {1064, "42000", {ERROR_STORE_OTHER, false, false}},     {1105, "", {ERROR_STORE_OTHER, false, false}},
+        {3854, "HY000", {ERROR_BAD_DATA, false, false}},        {3988, "HY000", {ERROR_BAD_DATA, false, false}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct db_error e = db_error_of(cases[i].number, cases[i].sqlstate);

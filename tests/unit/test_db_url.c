@@ -19,7 +19,7 @@ static void db_options_parse__when_all_parts__then_each(void **state) {
     assert_int_equal(o.port, 3307);
     assert_string_equal(o.database, "lock stock");
     assert_string_equal(o.socket, "");
-    assert_false(o.tls_optional);
+    assert_int_equal(o.tls, DB_TLS_PREFERRED);
     assert_true(o.connect_timeout_s > 0 && o.io_timeout_s > 0);
 }
 
@@ -45,7 +45,30 @@ static void db_options_parse__when_ipv6__then_without_brackets(void **state) {
 static void db_options_parse__when_options__then_taken(void **state) {
     struct db_options o = parse("mysql://u@/d?socket=/run/my%20sql.sock&tls=preferred");
     assert_string_equal(o.socket, "/run/my sql.sock");
-    assert_true(o.tls_optional);
+    assert_int_equal(o.tls, DB_TLS_PREFERRED);
+    assert_string_equal(o.tls_ca, "");
+    o = parse("mysql://h/d?tls-ca=/etc/ca%20of%20ours.pem&tls=verified");
+    assert_int_equal(o.tls, DB_TLS_VERIFIED);
+    assert_string_equal(o.tls_ca, "/etc/ca of ours.pem");
+}
+
+static void db_options_parse__when_tls_is_not_named__then_off_only_where_nobody_stands_between(void **state) {
+    static const struct {
+        const char *url;
+        enum db_tls tls;
+    } cases[] = {
+        {"mysql://localhost/d", DB_TLS_OFF},
+        {"mysql://127.0.0.1/d", DB_TLS_OFF},
+        {"mysql://[::1]/d", DB_TLS_OFF},
+        {"mysql:///d?socket=/s", DB_TLS_OFF},
+        {"mysql://h/d?socket=/s", DB_TLS_OFF},
+        {"mysql://db.example/d", DB_TLS_PREFERRED},
+        {"mysql://10.0.0.1/d", DB_TLS_PREFERRED},
+        {"mysql://localhost.example/d", DB_TLS_PREFERRED},
+        {"mysql://db.example/d?tls=off", DB_TLS_OFF},
+        {"mysql://127.0.0.1/d?tls=required", DB_TLS_REQUIRED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_int_equal(parse(cases[i].url).tls, cases[i].tls);
 }
 
 static void db_options_parse__when_malformed__then_refused(void **state) {
@@ -68,6 +91,10 @@ static void db_options_parse__when_malformed__then_refused(void **state) {
         "mysql://u%00@h/d",
         "mysql://h/d?socket",
         "mysql://h/d?tls=no",
+        "mysql://h/d?tls=",
+        "mysql://h/d?tls=verified",
+        "mysql://h/d?tls=required&tls-ca=/ca.pem",
+        "mysql://h/d?tls-ca=/ca.pem",
         "mysql://h/d?unknown=1",
     };
     struct db_options o;
@@ -93,6 +120,7 @@ int main(void) {
         cmocka_unit_test(db_options_parse__when_password_has_an_at__then_last_one_divides),
         cmocka_unit_test(db_options_parse__when_ipv6__then_without_brackets),
         cmocka_unit_test(db_options_parse__when_options__then_taken),
+        cmocka_unit_test(db_options_parse__when_tls_is_not_named__then_off_only_where_nobody_stands_between),
         cmocka_unit_test(db_options_parse__when_malformed__then_refused),
         cmocka_unit_test(db_options_parse__when_a_part_is_too_long__then_refused),
     };

@@ -217,6 +217,23 @@ static void payment__wrong_amount_or_foreign_key__is_a_mismatch(void **state) {
     assert_int_equal(world.orders[0].order.status, ORDER_PENDING);
 }
 
+static void payment__a_key_with_blanks_at_its_end__is_the_key_without(void **state) {
+    assert_int_equal(pay(true, "k", 200).error, ERROR_NONE);
+    assert_int_equal(pay(true, "k  ", 200).event_count, 0);
+    assert_int_equal(world.payment_count, 1);
+    assert_int_equal(pay(true, "k k", 200).event_count, 1);
+}
+
+static void adjust_and_cancel__on_a_stock_beyond_our_bounds__are_refused(void **state) {
+    struct line line = {1, 0};
+    struct command command = {.kind = COMMAND_STOCK_ADJUST, .lines = &line, .line_count = 1};
+    world.stocks[0].row.stock = INT64_MAX; /* a foreign writer's */
+    command.adjust.delta = 1;
+    assert_int_equal(run(command).error, ERROR_INVALID_REQUEST);
+    assert_int_equal(on_order(COMMAND_ORDER_CANCEL).error, ERROR_INVALID_REQUEST);
+    assert_int_equal(world.movement_count, 0);
+}
+
 static void status__only_along_the_shipping_states(void **state) {
     struct command command = {.kind = COMMAND_ORDER_STATUS, .order_id = 42};
     command.status.status = ORDER_CANCELLED; /* may follow PENDING, but not by this door */
@@ -289,6 +306,8 @@ int main(void) {
         CASE(payment__failed__cancels_and_gives_back),
         CASE(payment__failed_after_completed__changes_nothing),
         CASE(payment__wrong_amount_or_foreign_key__is_a_mismatch),
+        CASE(payment__a_key_with_blanks_at_its_end__is_the_key_without),
+        CASE(adjust_and_cancel__on_a_stock_beyond_our_bounds__are_refused),
         CASE(status__only_along_the_shipping_states),
         CASE(adjust__within_and_beyond_the_bounds),
         CASE(set__compares_the_version_as_it_stands_in_the_train),

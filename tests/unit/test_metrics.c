@@ -58,12 +58,13 @@ static void rows__when_read__then_names_and_labels_are_well_formed(void **state)
 
 static void metric_add__when_labelled__then_that_series_alone(void **state) {
     metric_add(METRIC_TRAINS, 0, 2);
-    metric_add(METRIC_TRAINS, 2, 1);
+    metric_add(METRIC_TRAINS, 3, 1);
     metric_add(METRIC_TRAINS, 0, 3);
     assert_int_equal(metric_get(METRIC_TRAINS, 0), 5);
     assert_int_equal(metric_get(METRIC_TRAINS, 1), 0);
     assert_page("# TYPE lockstock_trains_total counter\nlockstock_trains_total{outcome=\"committed\"} 5\n"
-                "lockstock_trains_total{outcome=\"failed\"} 0\nlockstock_trains_total{outcome=\"unknown\"} 1\n# HELP",
+                "lockstock_trains_total{outcome=\"nothing\"} 0\nlockstock_trains_total{outcome=\"failed\"} 0\n"
+                "lockstock_trains_total{outcome=\"unknown\"} 1\n# HELP",
                 true);
 }
 

@@ -2,7 +2,6 @@
 #include "domain/order.h"
 #include "unit.h"
 
-
 static void order_may_follow__every_pair__is_the_table_of_the_api(void **state) {
     static const char *const pairs[] = {"01", "07", "12", "13", "17", "24", "37", "45", "56"};
     for (int from = 0; from < ORDER_STATUS_COUNT; from++)

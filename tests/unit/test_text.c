@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <setjmp.h>
@@ -246,8 +247,29 @@ static void text_format__when_cut__then_false_and_terminated(void **state) {
     assert_string_equal(out, "123");
 }
 
+static void text_copy__what_does_not_fit__is_cut_and_told(void **state) {
+    char out[4] = "xxx";
+    assert_true(text_copy(out, sizeof out, "abc"));
+    assert_string_equal(out, "abc");
+    assert_false(text_copy(out, sizeof out, "abcd"));
+    assert_string_equal(out, "abc");
+    assert_true(text_copy(out, sizeof out, ""));
+    assert_string_equal(out, "");
+    assert_false(text_copy(out, 0, ""));
+}
+
+static void text_uuid__thousands__are_all_different(void **state) {
+    enum { COUNT = 4000 };
+    static char ids[COUNT][TEXT_UUID_SIZE];
+    for (int i = 0; i < COUNT; i++) text_uuid(ids[i]);
+    qsort(ids, COUNT, sizeof ids[0], (int (*)(const void *, const void *))strcmp);
+    for (int i = 1; i < COUNT; i++) assert_string_not_equal(ids[i - 1], ids[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_copy__what_does_not_fit__is_cut_and_told),
+        cmocka_unit_test(text_uuid__thousands__are_all_different),
         cmocka_unit_test(text_add__when_added__then_grows_and_ends_with_nul),
         cmocka_unit_test(text_add_i64__when_extreme__then_exact),
         cmocka_unit_test(text_add__when_limit_is_hit__then_marked_and_nothing_more_is_added),
