@@ -9,6 +9,7 @@
 #pragma once
 
 #include "locks/internal.h"
+#include "store/leases.h"
 
 /* The head asks (queue->asking is set by the caller), or a place behind it looks whether its token holds already. */
 void database_take(struct locks *locks, struct place *place, bool look);
@@ -20,3 +21,11 @@ bool database_change(struct locks *locks, const struct grant_ref *ref, int64_t t
                      lock_done_fn done, void *arg);
 /* As locks_status. */
 void database_status(struct locks *locks, const char *name, const struct status_listener *listener);
+/* As locks_force; NULL also when the name was never used here. */
+void database_force(struct locks *locks, const char *name, void (*fn)(void *arg, const struct lock_forced *forced),
+                    void *arg);
+
+/* What its two files share. */
+/* A name is free again: waiters of all instances look. */
+void database_wake(struct locks *locks, const char *name);
+void database_change_of(struct lease_change *change, const struct grant_ref *ref, int64_t ttl_ms);

@@ -1,5 +1,6 @@
 /* A lock taken from its holder by an operator. The fence it draws needs the epoch, so a force may have to wait for it.
  */
+#include "locks/database.h"
 #include "locks/internal.h"
 
 #include "base/log.h"
@@ -46,12 +47,19 @@ static bool says(const struct redis_value *value, const char *word) {
     return strcmp(redis_str(redis_at(value, 1), NULL), word) == 0;
 }
 
+static bool is_in_database(const struct redis_value *value) {
+    return says(value, "kind") && strcmp(redis_str(redis_at(value, 2), NULL), lock_kind_name(LOCK_KIND_DATABASE)) == 0;
+}
+
 static void on_forced(void *arg, const struct redis_value *value, bool sent) {
     struct force *force = arg;
     struct lock_forced forced = {.fence = redis_int(redis_at(value, 2))};
     force->locks->calls--;
-    if (redis_type_of(value) != REDIS_ARRAY) {
-        if (value != NULL) LOG(LOG_ERROR, "lock.force_failed", LOGS("answer", redis_str(value, NULL)));
+    if (value == NULL || is_in_database(value)) {
+        database_force(force->locks, force->name, force->fn, force->arg);
+        free(force);
+    } else if (redis_type_of(value) != REDIS_ARRAY) {
+        LOG(LOG_ERROR, "lock.force_failed", LOGS("answer", redis_str(value, NULL)));
         finish(force, NULL);
     } else if (says(value, "epoch")) {
         wait_for_epoch(force);

@@ -36,6 +36,12 @@
     "holder = NULL, grant_id = NULL, metadata = NULL, lease_until = NULL, used_at = " NOW " "                          \
     "WHERE name = ? AND holder = ? AND lease_until > " NOW " AND ? IN (0, fence) "                                     \
     "AND (? = '' OR (grant_id = ? AND confirmed = 0))"
+#define FORCE                                                                                                          \
+    "UPDATE lock_leases SET last_holder = COALESCE(holder, last_holder), "                                             \
+    "last_reason = IF(holder IS NULL, last_reason, IF(lease_until > " NOW                                              \
+    ", 'forced', 'expired')), last_fence = fence, last_at = " NOW ", "                                                 \
+    "fence = GREATEST(fence + 1, COALESCE(" FENCE_FLOOR ", 0)), holder = NULL, grant_id = NULL, metadata = NULL, "     \
+    "lease_until = NULL, used_at = " NOW " WHERE name = ? AND fence = ?"
 #define TELL                                                                                                           \
     "SELECT fence, owner, " HELD_MS ", COALESCE(holder = ?, 0), " IS_HELD ", COALESCE(last_holder = ?, 0), "           \
     "last_reason, last_fence, last_at > " NOW " - INTERVAL 60 SECOND, taken_at FROM lock_leases WHERE name = ?"
@@ -185,6 +191,31 @@ RESULT leases_change(struct db *db, const struct lease_change *change, struct le
     else
         take_loss(stmt, change, ret);
     db_finish(stmt);
+    return OK;
+}
+
+/* -- forced */
+
+static RESULT force(struct db *db, const char *name, int64_t fence, uint64_t *ret_matched) {
+    struct db_stmt *stmt;
+    TRY(db_statement(db, FORCE, &stmt));
+    db_set_str(stmt, 0, name);
+    db_set_i64(stmt, 1, fence);
+    return db_execute(stmt, ret_matched);
+}
+
+RESULT leases_force(struct db *db, const char *name, struct lease *ret_was, int64_t *ret_fence) {
+    struct lease after;
+    uint64_t matched = 0;
+    *ret_fence = 0;
+    for (int i = 0; i < TRIES_MAX && matched == 0; i++) {
+        TRY(leases_read(db, name, ret_was));
+        if (ret_was->fence == 0) return OK;
+        TRY(force(db, name, ret_was->fence, &matched)); /* 0: it has a new holder */
+    }
+    if (matched == 0) FAIL(UNAVAILABLE, 0);
+    TRY(leases_read(db, name, &after));
+    *ret_fence = after.fence;
     return OK;
 }
 

@@ -58,5 +58,9 @@ struct lease_changed {
 };
 RESULT leases_change(struct db *db, const struct lease_change *change, struct lease_changed *ret);
 
+/* Takes the name from its holder: *ret_was is what stood there. A fence is drawn above all that were given, also when
+   it was free; *ret_fence 0: the name was never used here. */
+RESULT leases_force(struct db *db, const char *name, struct lease *ret_was, int64_t *ret_fence);
+
 /* Names that are bound to this store: in use now or within a day. The latest first, LEASES_BOUND_MAX at most. */
 RESULT leases_bound(struct db *db, void (*fn)(void *arg, const char *name), void *arg);

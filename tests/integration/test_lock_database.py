@@ -135,6 +135,36 @@ class RenewAndRelease(DatabaseCase):
         self.assertEqual(self.delete(name, grant["token"], fence=again["fence"]).status, 204)
 
 
+class Forced(DatabaseCase):
+
+    def force(self, name):
+        return self.http.request("DELETE", self.path(name) + "?force=true&reason=stuck")
+
+    def test_force__when_held__then_free_audited_and_the_holder_is_told(self):
+        name = self.name()
+        grant = self.held(name, owner="stuck-1")
+        waiter = self.parked(name)
+        self.until_waiting(name, 1)
+        self.assertEqual(self.force(name).status, 204)
+        got = waiter.reply()
+        self.assertEqual(got.status, 201)
+        audit = self.db.rows("SELECT * FROM lock_audit WHERE name=%s", name)[0]
+        self.assertEqual((audit["was_held"], audit["holder_owner"], audit["holder_fence"]), (1, "stuck-1", grant["fence"]))
+        self.assertTrue(grant["fence"] < audit["fence"] < got.json["fence"])
+        self.assert_problem(self.patch(name, grant["token"], ttlMs=500), 410, "LCK-002", reason="forced")
+
+    def test_force__when_free_or_redis_is_away__then_204_too(self):
+        name = self.name()
+        grant = self.held(name)
+        self.let_go(grant)
+        self.assertEqual(self.force(name).status, 204)
+        again = self.held(name)
+        self.without_redis()
+        self.assertEqual(self.force(name).status, 204)
+        self.assertGreater(self.held(name)["fence"], again["fence"])
+        self.assert_problem(self.force(self.name()), 503, "LCK-003")
+
+
 class Waiting(DatabaseCase):
     INSTANCES = 2
 

@@ -3,6 +3,9 @@
 -- Reply {now, "kind", what is there} | {now, "epoch", marker that stands} | {now, "free", fence}
 --    or {now, "forced", fence, then as holder_of}
 local now, name = clock(), KEYS[1]
+if redis.call('HGET', record_of(name), 'kind') == 'database' then
+    return {now, 'kind', 'database'}
+end
 local found = look_at(name)
 if found ~= 'none' and found ~= 'lock' then
     return {now, 'kind', found}
