@@ -136,7 +136,7 @@ class Exclusive:
         grant = self.hold(name)
         line = [self.parked(name) for _ in range(self.CROWD)]
         theirs = self.remote(name)
-        locked, unlocked = self.waiting(theirs, 20000), theirs.tell("unlock")
+        locked, unlocked = self.waiting(theirs, 20000, beside_ours=True), theirs.tell("unlock")
         self.let_go(grant)
         order = []
         for one in line:

@@ -50,9 +50,17 @@ class InteropCase(LockCase):
 
     # -- both sides
 
-    def remote(self, name, actor="t1", kind=None):
+    def actor(self, name="t1"):
+        """A thread of the peer for this test alone: one that hangs holds up no other test."""
+        return f"{self.id().rsplit('.', 1)[-1]}-{name}"
+
+    def remote(self, name, actor="t1", kind=None, peer=None):
         """The name's lock in a thread of the peer."""
-        return Remote(self.peer, actor, kind or self.KIND, name)
+        return Remote(peer or self.peer, self.actor(actor), kind or self.KIND, name)
+
+    def ask(self, command, *arguments):
+        """What the peer answers to a command that is not about a lock."""
+        return self.peer.ask(self.actor(), command, *arguments)
 
     def ours(self, name, **body):
         return self.put(name, **{**self.OURS, **body})
@@ -85,15 +93,18 @@ class InteropCase(LockCase):
         return sum(self.redis.call("PUBSUB", "NUMSUB", c)[1] for c in channels)
 
     @contextlib.contextmanager
-    def one_more_listener(self, name):
-        """What runs inside makes one more process listen for the name's release."""
+    def one_more_listener(self, name, beside_ours=False):
+        """What runs inside makes the peer listen for the name's release. Its subscription of a wait before may still be
+        on its way out: nobody listens first, unless some of ours wait too."""
+        if not beside_ours:
+            eventually(lambda: self.listeners(name) == 0, 5, "nobody listens")
         before = self.listeners(name)
         yield
         eventually(lambda: self.listeners(name) > before, 5, "listening")
 
-    def waiting(self, remote, lease_ms=NO_LEASE):
+    def waiting(self, remote, lease_ms=NO_LEASE, beside_ours=False):
         """The peer's lock() on its way, asleep until it is woken; Told."""
-        with self.one_more_listener(remote.name):
+        with self.one_more_listener(remote.name, beside_ours):
             told = remote.tell("lock", lease_ms)
         return told
 

@@ -75,11 +75,11 @@ done <"$here/versions"
 node_peer
 service
 if (($#)); then
-    what=("$@")
+    what=(-v "$@")
 else
-    what=(discover -s . -p 'test_*.py')
+    what=(discover -v -s . -p 'test_*.py')
 fi
-(cd "$here" && exec timeout 1800 /usr/bin/python3 -m unittest -v "${what[@]}") 2>&1 | tee "$out/test.log"
+(cd "$here" && exec timeout 1800 /usr/bin/python3 -m unittest "${what[@]}") 2>&1 | tee "$out/test.log"
 status=${PIPESTATUS[0]}
 all=$(number '^Ran ')
 bad=$(($(number '^FAILED.*failures=') + $(number '^FAILED.*errors=')))

@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from exclusive import Exclusive  # pylint: disable=wrong-import-position
 from interop import InteropCase  # pylint: disable=wrong-import-position
-from peers import Peer, Remote  # pylint: disable=wrong-import-position
+from peers import Peer  # pylint: disable=wrong-import-position
 from support.case import main  # pylint: disable=wrong-import-position
 from support.wait import holds_for  # pylint: disable=wrong-import-position
 
@@ -37,7 +37,7 @@ class NodeAndJava(InteropCase):
     def test_three__when_each_holds_in_turn__then_the_others_are_out(self):
         name = self.name()
         node = self.remote(name)
-        java = Remote(Peer.shared(self.stack, "redisson-4", self.WATCHDOG_MS), "t1", "lock", name)
+        java = self.remote(name, peer=Peer.shared(self.stack, "redisson-4", self.WATCHDOG_MS))
         for holder, outside in ((node, java), (java, node)):
             holder.lock(20000)
             self.assert_refused(self.ours(name))

@@ -151,10 +151,10 @@ class Relatives:
 
     def test_kinds__when_a_semaphore_stands_there__then_ours_is_refused_as_another_kind(self):
         name = self.name()
-        self.assertTrue(self.peer.ask("t1", "setPermits", name, 2))
+        self.assertTrue(self.ask("setPermits", name, 2))
         reply = self.put(name)
         self.assertEqual((reply.status, reply.code), (409, "LCK-005"), reply)
-        self.assertEqual(self.peer.ask("t1", "available", name), "2")
+        self.assertEqual(self.ask("available", name), "2")
 
 
 for_each_redisson(globals(), RLock, Relatives)

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from exclusive import Exclusive  # pylint: disable=wrong-import-position
 from interop import (NO_LEASE, NOT_YET, POLL_MS_MAX, ROUNDS, for_each_redisson,  # pylint: disable=wrong-import-position
                      granted_at, now_ns)
-from peers import Peer, Remote  # pylint: disable=wrong-import-position
+from peers import Peer  # pylint: disable=wrong-import-position
 from support.case import main  # pylint: disable=wrong-import-position
 from support.client import Http  # pylint: disable=wrong-import-position
 from support.locks import Parked  # pylint: disable=wrong-import-position
@@ -183,7 +183,7 @@ class ReadWrite:
             _, write = self.both(name)
             grant = self.hold(name, **EXCLUSIVE) if writer == "ours" else write.lock(20000)
             line = [self.parked(name) for _ in range(3)]
-            told = [self.waiting(self.remote(name, "r1", "read"), 20000),
+            told = [self.waiting(self.remote(name, "r1", "read"), 20000, beside_ours=True),
                     self.remote(name, "r2", "read").tell("lock", 20000)]
             if grant:
                 self.let_go(grant)
@@ -240,7 +240,7 @@ class ReadWrite:
     def test_watchdog__when_it_cuts_the_hash_to_its_own_timeout__then_our_longer_lease_is_put_back(self):
         slow = Peer.shared(self.stack, self.PEER, 30000)
         name = self.name()
-        theirs = Remote(slow, "t1", "read", name)
+        theirs = self.remote(name, kind="read", peer=slow)
         grant = self.hold(name, ttlMs=300000)
         theirs.lock(NO_LEASE)
         eventually(lambda: self.redis.call("PTTL", name) <= 30000, 15, "renewed by their watchdog")
@@ -259,7 +259,7 @@ class Fenced(Exclusive):
         name, seen = self.name(), []
         fences = []
         for _ in range(3):
-            seen.append(int(self.peer.ask("t1", "tokenOf", name, 0, 20000)))
+            seen.append(int(self.ask("tokenOf", name, 0, 20000)))
             self.remote(name).unlock()
             grant = self.hold(name)
             fences.append(grant["fence"])
@@ -267,7 +267,7 @@ class Fenced(Exclusive):
             seen.append(int(self.redis.call("GET", "redisson_lock_token:{" + name + "}")))
         self.assertEqual(seen, sorted(set(seen)))
         self.assertEqual(fences, sorted(set(fences)))
-        self.assertEqual(int(self.peer.ask("t1", "token", name)), seen[-1])
+        self.assertEqual(int(self.ask("token", name)), seen[-1])
 
 
 class Semaphore:
@@ -302,13 +302,13 @@ class Semaphore:
 
     def acquire(self, name, permits=1, wait_ms=0, lease_ms=20000):
         """Ids, or "" when there are not enough."""
-        return self.peer.ask("t1", "acquire", name, permits, wait_ms, lease_ms)
+        return self.ask("acquire", name, permits, wait_ms, lease_ms)
 
     def give_back(self, name, ids):
-        return self.peer.ask("t1", "release", name, ids)
+        return self.ask("release", name, ids)
 
     def available(self, name):
-        return int(self.peer.ask("t1", "available", name))
+        return int(self.ask("available", name))
 
     def test_permits__when_taken_by_either__then_counted_for_both(self):
         name = self.name()
@@ -327,12 +327,12 @@ class Semaphore:
 
     def test_limit__when_the_peer_made_it__then_it_stands(self):
         name = self.name()
-        self.assertTrue(self.peer.ask("t1", "setPermits", name, self.LIMIT))
+        self.assertTrue(self.ask("setPermits", name, self.LIMIT))
         self.assert_problem(self.take(name, limit=self.LIMIT + 2), 409, "LCK-005")
         grant = self.taken(name, self.LIMIT)
         self.assertEqual(self.acquire(name), "")
         self.let_go(grant)
-        self.assertFalse(self.peer.ask("t1", "setPermits", name, 9), "ours did not take it away")
+        self.assertFalse(self.ask("setPermits", name, 9), "ours did not take it away")
         self.assertEqual(self.available(name), self.LIMIT)
 
     def test_wake__when_the_peer_releases__then_our_waiter_has_them_promptly(self):
@@ -341,7 +341,7 @@ class Semaphore:
         for _ in range(ROUNDS):
             ids = self.acquire(name, self.LIMIT)
             one = self.parked_for(name, 2)
-            told = self.peer.tell("t1", "release", name, ids)
+            told = self.peer.tell(self.actor(), "release", name, ids)
             at = granted_at(one)
             told.wait()
             waits.append(at - told.begin)
@@ -353,7 +353,7 @@ class Semaphore:
         for _ in range(ROUNDS):
             grant = self.taken(name, self.LIMIT)
             with self.one_more_listener(name):
-                told = self.peer.tell("t1", "acquire", name, 1, 20000, 20000)
+                told = self.peer.tell(self.actor(), "acquire", name, 1, 20000, 20000)
             begin = now_ns()
             self.let_go(grant)
             ids = told.wait()
@@ -374,7 +374,7 @@ class Semaphore:
     def test_expiry__when_our_lease_ends__then_the_peer_goes_on(self):
         name = self.name()
         grant = self.taken(name, self.LIMIT, ttlMs=500)
-        told = self.peer.tell("t1", "acquire", name, 1, 20000, 20000)
+        told = self.peer.tell(self.actor(), "acquire", name, 1, 20000, 20000)
         self.assertNotEqual(told.wait(5), "")
         self.assertLess((told.end - told.begin) / 1e6, 500 + 300 * SLOW)
         self.assert_problem(self.delete(name, grant["token"]), 410, "LCK-002")
@@ -384,7 +384,7 @@ class Semaphore:
     def test_renewal__when_ours__then_the_peer_stays_out(self):
         name = self.name()
         grant = self.taken(name, self.LIMIT, ttlMs=600)
-        told = self.peer.tell("t1", "acquire", name, 1, 20000, 20000)
+        told = self.peer.tell(self.actor(), "acquire", name, 1, 20000, 20000)
         for _ in range(4):
             time.sleep(0.3)
             self.assertEqual(self.patch(name, grant["token"], ttlMs=600).status, 200)
@@ -395,7 +395,7 @@ class Semaphore:
     def test_both__when_they_want_permits_at_once__then_never_more_inside_than_the_limit(self):
         name, spans, turns = self.name(), [], 20
         self.let_go(self.taken(name))
-        told = [self.peer.tell(f"c{i}", "enter", name, 1, turns) for i in range(4)]
+        told = [self.peer.tell(self.actor(f"c{i}"), "enter", name, 1, turns) for i in range(4)]
         threads = [threading.Thread(target=self.enter, args=(name, turns, spans)) for _ in range(4)]
         for thread in threads:
             thread.start()
