@@ -12,6 +12,7 @@
 struct walk {
     struct locks *locks;
     bool renews;
+    enum lock_kind kind; /* locks of all kinds first, then semaphores */
     char holder[LOCK_HOLDER_SIZE];
     lock_each_fn each;
     lock_done_fn done;
@@ -51,18 +52,27 @@ static void tell(struct walk *walk, const char *name, const struct redis_value *
     walk->each(walk->arg, &each);
 }
 
+static void go_on(struct walk *walk) {
+    if (walk->kind == LOCK_KIND_SEMAPHORE) {
+        finish(walk, ERROR_NONE);
+        return;
+    }
+    walk->kind = LOCK_KIND_SEMAPHORE;
+    read_slice(walk, "");
+}
+
 static void on_slice_done(void *arg, const struct redis_value *value, bool sent) {
     struct walk *walk = arg;
     if (!take_reply(walk, value)) return;
     for (size_t i = 0; i < walk->count; i++) tell(walk, walk->names[i], redis_at(value, i + 1));
     if (walk->count < SESSION_SLICE)
-        finish(walk, ERROR_NONE);
+        go_on(walk);
     else
         read_slice(walk, walk->names[walk->count - 1]);
 }
 
 static void send_slice(struct walk *walk) {
-    AUTO_CALL call = call_new(walk->renews ? SCRIPT_LOCK_RENEW : SCRIPT_LOCK_RELEASE);
+    AUTO_CALL call = call_new(walk->renews ? kind_ways(walk->kind)->renew : kind_ways(walk->kind)->release);
     for (size_t i = 0; i < walk->count; i++) call_add_key(&call, walk->names[i]);
     call_add_str(&call, walk->holder);
     if (walk->renews) call_add_i64(&call, walk->ttl_ms);
@@ -80,7 +90,7 @@ static void on_names(void *arg, const struct redis_value *value, bool sent) {
     for (size_t i = 0; i < redis_len(value) && i < SESSION_SLICE; i++)
         (void)text_format(walk->names[walk->count++], sizeof walk->names[0], "%s", redis_str(redis_at(value, i), NULL));
     if (walk->count == 0)
-        finish(walk, ERROR_NONE);
+        go_on(walk);
     else
         send_slice(walk);
 }
@@ -90,6 +100,7 @@ static void read_slice(struct walk *walk, const char *after) {
     call_add_str(&call, walk->holder);
     call_add_str(&call, after);
     call_add_i64(&call, SESSION_SLICE);
+    call_add_str(&call, walk->kind == LOCK_KIND_SEMAPHORE ? "permits" : "");
     walk->locks->calls++;
     call_send(&call, walk->locks->redis, on_names, walk);
 }
@@ -98,6 +109,7 @@ static void begin(struct locks *locks, const struct lock_session *session, bool 
     struct walk *walk = mem_new(sizeof *walk);
     walk->locks = locks;
     walk->renews = renews;
+    walk->kind = LOCK_KIND_LOCK;
     walk->ttl_ms = ttl_ms;
     walk->begun_ms = clock_mono_ms();
     walk->each = session->each;

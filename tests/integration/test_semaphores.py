@@ -1,6 +1,7 @@
 """Semaphores on Redis: permits taken, renewed, given back and looked at; waiting; the Redis layout; Java beside them."""
 
 import concurrent.futures
+import hashlib
 import os
 import sys
 import time
@@ -231,6 +232,35 @@ class RenewAndRelease(SemaphoreCase):
         begun = time.monotonic()
         self.assertEqual(self.put(name, waitMs=5000, permits=2).status, 201)
         self.assertTrue(0.2 < time.monotonic() - begun < 1.5)
+
+
+class Session(SemaphoreCase):
+    """Everything a token holds, in one request."""
+
+    def all_of(self, method, secret, body=None):
+        return self.http.request(method, "/v1/locks", body, headers={"Lock-Token": secret})
+
+    def test_heartbeat__when_locks_and_permits__then_all_are_renewed(self):
+        secret, lock, names = token(), self.name(), [self.name() for _ in range(70)]
+        self.assertEqual(self.http.put(LockCase.path(lock), {"token": secret, "ttlMs": 2000}).status, 201)
+        for name in names:
+            self.held(name, token=secret, ttlMs=2000)
+        reply = self.all_of("PATCH", secret, {"ttlMs": 60000})
+        self.assertEqual(reply.status, 200, reply)
+        self.assertEqual(sorted(e["name"] for e in reply.json["locks"]), sorted([lock] + names))
+        self.assertTrue(all(self.status(n)["holders"][0]["expiresInMs"] > 50000 for n in (names[0], names[69])))
+
+    def test_release_all__then_permits_come_back_and_what_was_lost_is_named(self):
+        secret, name, gone = token(), self.name(), self.name()
+        self.held(name, token=secret, permits=2)
+        self.held(gone, token=secret, ttlMs=100)
+        time.sleep(0.15)
+        reply = self.all_of("DELETE", secret)
+        self.assertEqual((reply.status, reply.json["released"]), (200, [name]), reply)
+        self.assertEqual([(e["name"], e["reason"]) for e in reply.json["lost"]], [(gone, "expired")])
+        self.assertEqual((self.available(name), self.available(gone)), (2, 2))
+        digest = hashlib.sha256(b"anonymous\0" + secret.encode()).hexdigest()
+        self.assertEqual(self.redis.call("EXISTS", "lockstock:token-permits:" + digest), 0)
 
 
 class Status(SemaphoreCase):

@@ -52,6 +52,10 @@ if not stands then
     return {now, 'epoch', standing}
 end
 
+if redis.call('ZCARD', semaphores_of(holder)) >= TOKEN_NAMES_MAX then
+    return {now, 'many'}
+end
+
 local fence = next_fence(name, marker, '')
 local record = record_of(name)
 if found == 'none' then
@@ -65,6 +69,8 @@ for number = 1, count do
 end
 write_entry(name, holder, {grant = grant_id, fence = fence, permits = count, at = whole(now), ['until'] = whole(now + ttl),
     owner = ARGV[6], metadata = ARGV[7]})
+redis.call('ZADD', semaphores_of(holder), 0, name)
+keep_for(semaphores_of(holder), ttl + LOST_KEPT)
 keep_semaphore(name, ttl)
 local reply = {now, 'granted', ttl, fence, count}
 return reply

@@ -9,6 +9,11 @@ local function permits_of(name)
     return '{' .. name .. '}:timeout'
 end
 
+-- Semaphores a token has permits of, beside the index of its locks.
+local function semaphores_of(holder)
+    return 'lockstock:token-permits:' .. holder
+end
+
 local function holders_of(name)
     return 'lockstock:permits:' .. name
 end
@@ -114,4 +119,14 @@ local function permits_lost(name, holder, now)
     end
     local stone = redis.call('GET', tombstone_of(name, holder))
     return stone and string.match(stone, '^%a+') or 'unknown', ''
+end
+
+-- The permits `holder` has now, or nil.
+local function mine_of(name, holder, now)
+    if look_at_semaphore(name) ~= SEMAPHORE then
+        return nil
+    end
+    take_back(name, now)
+    local mine = entry_of(name, holder)
+    return is_live(name, mine) and mine or nil
 end
