@@ -11,17 +11,19 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
 from support.contract import PATH, Contract, error_rows, pattern_of
+from support.lock_walk import LockWalk
 from support.resp import JavaLock
 from support.wait import eventually
 
 # Codes that need a broken world or a race; test_503 meets SYS-011, the suites named in test_errors.py meet the others.
 ELSEWHERE = {"SYS-001", "SYS-011", "SYS-012", "IDM-003"}
-TOKENS = {"locker": ["locks"], "all": ["admin"]}
+TOKENS = {"locker": ["locks"], "buyer": ["orders"], "all": ["admin"]}
+LOCKS = ("/v1/locks", "/v1/semaphores", "/v1/fences")
 BODY_MAX = 1024 * 1024
 
 
-class Walk(Case):
-    ENV = {"LOCKSTOCK_LOCK_WAIT_MS": 200}
+class Walk(LockWalk, Case):
+    ENV = {"LOCKSTOCK_LOCK_WAIT_MS": 200, "LOCKSTOCK_REDIS_TIMEOUT_MS": 2000}
 
     @classmethod
     def setUpClass(cls):
@@ -45,12 +47,17 @@ class Walk(Case):
     def concrete(self, path, number="1"):
         return re.sub(r"{(\w+)}", lambda m: "insufficient-stock" if m[1] == "slug" else number, path)
 
+    def wrong(self, path):
+        """A path whose parameter is none."""
+        return self.concrete(path, "%7B" if "{name}" in path else "0")
+
     # -- what every operation may answer
 
     def everywhere(self):
         self.locker = self.guarded.http(headers=[("Authorization", "Bearer locker")])
+        self.buyer = self.guarded.http(headers=[("Authorization", "Bearer buyer")])
         self.nobody = self.guarded.http()
-        for client in (self.locker, self.nobody):
+        for client in (self.locker, self.buyer, self.nobody):
             self.addCleanup(client.close)
         for (method, path), operation in self.contract.operations.items():
             with self.subTest(f"{method} {path}"):
@@ -63,7 +70,8 @@ class Walk(Case):
         if "SYS-006" in codes:
             self.walk(401, method, target, body, "SYS-006", self.nobody)
         if "SYS-004" in codes:
-            self.walk(403, method, target, body, "SYS-004", self.locker)
+            stranger = self.buyer if path.startswith(LOCKS) else self.locker
+            self.walk(403, method, target, body, "SYS-004", stranger)
             self.walk(403, method, target, body, "SYS-004", headers={"Origin": "https://example.com"})
         if "SYS-003" in codes:
             self.bad(method, path, operation)
@@ -81,7 +89,7 @@ class Walk(Case):
     def bad(self, method, path, operation):
         target = self.concrete(path)
         if "{" in path:
-            found = self.walk(400, method, self.concrete(path, "0"), code="SYS-003").json["errors"]
+            found = self.walk(400, method, self.wrong(path), code="SYS-003").json["errors"]
             self.assertEqual(found[0]["pointer"], "#/" + re.search(r"{(\w+)}", path)[1])
         if "requestBody" in operation:
             for body in (b"{", b"[]", b'{"unknown":1}', b'{"a":1,"a":2}'):
@@ -245,7 +253,7 @@ class Walk(Case):
     def test_walk__when_all_was_walked__then_nothing_of_the_file_is_left(self):
         for part in (self.walk_products, self.walk_inventory, self.walk_orders, self.walk_actions, self.walk_status_keys,
                      self.walk_compensations, self.walk_busy, self.walk_audit, self.walk_gone, self.walk_operations,
-                     self.everywhere):
+                     self.walk_locks, self.everywhere, self.walk_redis_away):
             with self.subTest(part.__name__):
                 part()
         self.not_ready()
@@ -294,10 +302,10 @@ class Walk(Case):
         self.stack.mysql.stop()
         away = {"code": "SYS-011", "headers": {"If-Match": "*"}}
         for (method, path), operation in self.contract.operations.items():
-            if path.startswith("/v1/"):
+            if path.startswith("/v1/") and not path.startswith(LOCKS[:2]):
                 body = self.fitting(operation) if "requestBody" in operation else None
                 self.walk(503, method, path.replace("/v1/orders/{id}", order).replace("{id}", "1")
-                          .replace("{productId}", "5001"), body, **away)
+                          .replace("{productId}", "5001").replace("{name}", "walk"), body, **away)
         self.assertEqual(self.walk(200, "GET", "/readyz").json, {"status": "degraded", "degraded": ["mysql"]})
         self.stack.mysql.start()
         eventually(lambda: self.http.get("/v1/orders").status == 200, 15, "back")

@@ -83,6 +83,8 @@ class Contract:
     def _body(self, response, reply):
         kind = reply.headers.get("content-type", "")
         content = response.get("content", {})
+        if not content:
+            return [f"a body where none is said: {reply!r}"] if kind or reply.body else []
         if kind not in content:
             return [f"content type {kind!r}, not one of {list(content)}"]
         value = reply.json if kind.endswith("json") else reply.body.decode()

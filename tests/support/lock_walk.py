@@ -1,0 +1,117 @@
+"""The part of the contract walk that is about locks, sets of locks, semaphores and fences."""
+
+import hashlib
+
+from .locks import Parked, token
+from .wait import eventually
+
+LOCK, SET, SEMAPHORE = "/v1/locks/walk", "/v1/locks", "/v1/semaphores/permits"
+
+
+def key_of(secret):
+    """The names of an anonymous token in Redis."""
+    return "lockstock:token:" + hashlib.sha256(b"anonymous\0" + secret.encode()).hexdigest()
+
+
+class LockWalk:
+    """For Walk: self.walk, self.redis, self.http, self.contract."""
+
+    def as_holder(self, secret):
+        return {"Lock-Token": secret}
+
+    def asks(self):
+        """(path, body that takes, body of another kind or limit, what another holder is refused with) of each way to
+        take."""
+        return ((LOCK, {}, {}), (SET, {"names": ["walk/a", "walk/b"]}, {}), (SEMAPHORE, {"limit": 1}, {"limit": 2}))
+
+    def walk_taking(self):
+        for path, body, other in self.asks():
+            mine = token()
+            first = self.walk(201, "PUT", path, {**body, "token": mine, "metadata": {"a": 1}})
+            again = self.walk(200, "PUT", path, {**body, "token": mine})
+            self.assertEqual(first.json.get("fence"), again.json.get("fence"))
+            self.walk(423, "PUT", path, body, "LCK-001")
+            if other:
+                self.walk(409, "PUT", path, {**body, **other}, "LCK-005")
+            self.walk_full(path, body)
+            waiting = Parked(self.service.port, path, {**body, "waitMs": 60000})
+            self.addCleanup(waiting.close)
+            self.later.append((path, waiting, mine))
+        self.redis.call("SET", "walk/string", "x")
+        self.walk(409, "PUT", "/v1/locks/walk%2Fstring", {}, "LCK-005")
+        self.walk(409, "PUT", SET, {"names": ["walk/c", "walk/string"]}, "LCK-005")
+        self.walk(409, "DELETE", "/v1/locks/walk%2Fstring?force=true&reason=x", code="LCK-005")
+        self.walk(404, "PUT", "/v1/semaphores/nobody-knows", {}, "SYS-013")
+
+    def walk_full(self, path, body):
+        """Somebody waits already where only one may; a token that holds as much as it may."""
+        queued = Parked(self.narrow.port, path, {**body, "waitMs": 5000})
+        eventually(lambda: self.narrow.metric("lockstock_lock_waiting") == 1, 5, "queued")
+        self.walk(429, "PUT", path, {**body, "waitMs": 1000}, "LCK-004", self.narrow_http)
+        queued.close()
+        eventually(lambda: self.narrow.metric("lockstock_lock_waiting") == 0, 5, "gone")
+        if path == SEMAPHORE:
+            return
+        greedy = token()
+        self.redis.call("EVAL", "for i = 1, 10000 do redis.call('ZADD', KEYS[1], 0, 'x' .. i) end", 1, key_of(greedy))
+        target, free = (SET, {"names": ["walk/free"]}) if path == SET else (path + "-free", {})
+        self.walk(429, "PUT", target, {**free, "token": greedy}, "SYS-010")
+
+    def walk_holding(self):
+        for path, body in ((LOCK, {}), (SEMAPHORE, {"limit": 1})):
+            path, mine = path + "-held", token()
+            fence = self.walk(201, "PUT", path, {**body, "token": mine}).json["fence"]
+            self.walk(200, "GET", path)
+            self.walk(200, "PATCH", path, {"ttlMs": 60000}, headers=self.as_holder(mine))
+            self.walk(410, "PATCH", path, {"ttlMs": 60000}, "LCK-002", headers=self.as_holder(token()))
+            self.walk(410, "DELETE", path + "?fence=1", code="LCK-002", headers=self.as_holder(mine))
+            self.walk(204, "DELETE", f"{path}?fence={fence}", headers=self.as_holder(mine))
+            self.walk(400, "DELETE", path, code="SYS-003")
+        self.walk(200, "PATCH", SEMAPHORE + "-held", {"limit": 3})
+        self.walk(404, "PATCH", "/v1/semaphores/nobody-knows", {"limit": 3}, "SYS-013")
+        self.walk(409, "PATCH", "/v1/semaphores/walk%2Fstring", {"limit": 3}, "LCK-005")
+        self.walk(204, "DELETE", LOCK + "-forced?force=true&reason=x")
+
+    def walk_sessions(self):
+        mine = token()
+        for number in range(3):
+            self.walk(201, "PUT", f"/v1/locks/page{number}", {"token": mine})
+        self.pages("/v1/locks?prefix=page")
+        self.redis.call("DEL", "page1")
+        found = self.walk(200, "PATCH", SET, {"ttlMs": 60000}, headers=self.as_holder(mine)).json
+        self.assertEqual(found["lost"], [{"name": "page1", "reason": "vanished"}])
+        self.walk(200, "DELETE", SET, headers=self.as_holder(mine))
+        self.walk(410, "PATCH", SET, {"ttlMs": 60000}, "LCK-002", headers=self.as_holder(mine))
+
+    def walk_fences(self):
+        self.walk(200, "POST", "/v1/fences/shown", {"fence": 5})
+        self.walk(412, "POST", "/v1/fences/shown", {"fence": 4}, "LCK-006")
+
+    def walk_slices(self):
+        """Those that were left waiting when the others were walked."""
+        for path, waiting, _ in self.later:
+            reply = waiting.reply(30)
+            self.assertEqual(reply.status, 202, reply)
+            self.assertEqual(self.contract.judge("PUT", self.contract.template("PUT", path), reply), [])
+
+    def walk_redis_away(self):
+        self.redis.kill()
+        eventually(lambda: self.http.get("/readyz").json["degraded"] == ["redis"], 10, "seen")
+        for (method, path), operation in self.contract.operations.items():
+            if path.startswith(("/v1/locks", "/v1/semaphores")):
+                body = self.fitting(operation) if "requestBody" in operation else None
+                self.walk(503, method, self.concrete(path), body, "LCK-003", headers=self.as_holder(token()))
+        for path, body, _ in self.asks():
+            self.walk(201, "PUT", path, {**body, "onRedisDown": "open"})
+        self.stack.heal()
+        eventually(lambda: self.http.get("/readyz").json["degraded"] == [], 10, "back")
+
+    def walk_locks(self):
+        self.later = []
+        self.narrow = self.instance("narrow", env={**self.ENV, "LOCKSTOCK_WAITERS_MAX": 1}).start()
+        self.narrow_http = self.narrow.http()
+        self.addCleanup(self.narrow_http.close)
+        for one in self.services:
+            eventually(lambda one=one: one.get("/readyz").json["degraded"] == [], 10, "Redis is up")
+        for part in (self.walk_taking, self.walk_holding, self.walk_sessions, self.walk_fences, self.walk_slices):
+            part()
