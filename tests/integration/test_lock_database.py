@@ -278,6 +278,26 @@ class Binding(DatabaseCase):
         self.assertEqual(self.put(self.name(), store="redis").status, 201)
 
 
+class NoRedisAtAll(DatabaseCase):
+    ENV = {"LOCKSTOCK_REDIS_URL": ""}
+
+    def test_put__then_taken_waited_for_and_released(self):
+        name = self.name()
+        grant = self.held(name)
+        self.assertEqual(self.put(name).status, 423)
+        waiters = []
+        for number in range(2):
+            waiters.append(self.parked(name, owner=f"w{number}"))
+            self.until_waiting(name, number + 1)
+        for number, waiter in enumerate(waiters):
+            self.let_go(grant)
+            grant = waiter.reply().json
+            self.assertEqual((grant["owner"], grant["safety"]), (f"w{number}", "database"))
+        self.assertEqual(self.status(name)["fence"], grant["fence"])
+        self.assert_problem(self.put(name, store="redis"), 503, "LCK-003")
+        self.assert_problem(self.patch(name, token(), ttlMs=500), 503, "LCK-003")
+
+
 class DatabaseAway(DatabaseCase):
 
     def test_put__when_the_database_is_away__then_503_and_true_again_afterwards(self):
