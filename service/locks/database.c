@@ -245,7 +245,9 @@ static void on_taken(struct db_job *job) {
     struct place *place = taking->place;
     locks->calls--;
     place->calls--;
-    if (locks->redis == NULL) {
+    if (taking->look && place->queue->asking == place) {
+        /* it has become the head: what it is given is told by its own take */
+    } else if (locks->redis == NULL) {
         place->ticket_until_ms = 0; /* the process ends, and nobody is there to be told */
     } else if (failed(job->connection) || failed(taking->result)) {
         if (!failed(job->connection) && !taking->look) database_undo(grant_ref_of(locks, place));
