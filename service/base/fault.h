@@ -16,6 +16,11 @@ enum fault {
     FAULT_NO_NOT_AFTER,         /* no-not-after: acquires have no last moment, nothing is cleaned up */
     FAULT_NO_IDEMPOTENCY,       /* no-idempotency: stored answers are not looked up */
     FAULT_NO_RUN_DEADLINE,      /* no-run-deadline: `lockstock run` forgets when its lease ends */
+    FAULT_NO_HANDOVER,          /* no-handover: a release never hands the lock to the next waiter */
+    FAULT_NO_NEW_EPOCH,         /* no-new-epoch: fences of a Redis that forgot them begin again at epoch 1 */
+    FAULT_NO_GIVE_BACK,         /* no-give-back: a grant whose reply could not be written stays */
+    FAULT_BLIND_GIVE_BACK,      /* blind-give-back: such a grant goes back even when a repeat confirmed it */
+    FAULT_NO_HANGUP_WATCH,      /* no-hangup-watch: nobody looks whether a parked client is still there */
     FAULT_COUNT
 };
 

@@ -20,6 +20,11 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_NOT_AFTER] = "no-not-after",
     [FAULT_NO_IDEMPOTENCY] = "no-idempotency",
     [FAULT_NO_RUN_DEADLINE] = "no-run-deadline",
+    [FAULT_NO_HANDOVER] = "no-handover",
+    [FAULT_NO_NEW_EPOCH] = "no-new-epoch",
+    [FAULT_NO_GIVE_BACK] = "no-give-back",
+    [FAULT_BLIND_GIVE_BACK] = "blind-give-back",
+    [FAULT_NO_HANGUP_WATCH] = "no-hangup-watch",
 };
 
 static bool on[FAULT_COUNT];

@@ -8,6 +8,7 @@
 #include "http/internal.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
 
@@ -71,6 +72,7 @@ void parking_begin(struct request *request) {
     struct http *http = request->http;
     request->parked_ms = clock_mono_ms();
     list_push(&http->parked, &request->node);
+    if (fault_on(FAULT_NO_HANGUP_WATCH)) return;
     if (!loop_timer_is_active(http->parking)) loop_timer_start(http->parking, HANGUP_WATCH_AFTER_MS, 0);
 }
 

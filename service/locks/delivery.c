@@ -10,6 +10,7 @@
 #include "locks/internal.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "metrics/metrics.h"
@@ -56,14 +57,19 @@ static void send_release(struct grant_ref *ref, redis_fn fn) {
     for (size_t i = 0; i < ref->count; i++) call_add_key(&call, ref->names[i]);
     call_add_str(&call, ref->holder);
     call_add_fence(&call, ref->fence);
-    call_add_str(&call, ref->grant);
+    call_add_str(&call, fault_on(FAULT_BLIND_GIVE_BACK) ? "" : ref->grant);
     call_add_i64(&call, 0);
     call_send(&call, ref->locks->redis, fn, ref);
 }
 
 /* -- leftovers */
 
-void grant_leave(struct grant_ref *ref) { list_push(&ref->locks->leftovers, &ref->node); }
+void grant_leave(struct grant_ref *ref) {
+    if (fault_on(FAULT_NO_NOT_AFTER))
+        grant_ref_free(ref);
+    else
+        list_push(&ref->locks->leftovers, &ref->node);
+}
 
 static void on_cleaned(void *arg, const struct redis_value *value, bool sent) {
     struct grant_ref *ref = arg;
@@ -167,7 +173,7 @@ void locks_delivered(struct locks *locks, struct delivery *delivery, bool whole)
     delivery->arrived |= whole;
     if (--delivery->replies > 0) return;
     locks->deliveries--;
-    if (delivery->arrived)
+    if (delivery->arrived || fault_on(FAULT_NO_GIVE_BACK))
         grant_ref_free(delivery->grant);
     else
         grant_undo(delivery->grant, delivery->token_made);

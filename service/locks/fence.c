@@ -1,5 +1,6 @@
 #include "locks/fence.h"
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "domain/lock.h"
@@ -84,6 +85,10 @@ static void start_draw(struct fence *fence, const char *standing) {
         return;
     }
     forget_bound(fence);
+    if (fault_on(FAULT_NO_NEW_EPOCH)) {
+        put(fence, SETTING, 1);
+        return;
+    }
     fence->state = DRAWING;
     pool_submit_train(fence->pool, &fence->job);
 }

@@ -1,5 +1,6 @@
 #include "locks/internal.h"
 
+#include "base/fault.h"
 #include "base/memory.h"
 #include "codec/digest.h"
 #include "metrics/metrics.h"
@@ -18,6 +19,7 @@ void lock_holder_of(const char *credential, const char *token, char out[LOCK_HOL
 void lock_holder_done(struct lock_holder *holder) { text_done(&holder->metadata); }
 
 int64_t not_after_ms(const struct locks *locks) {
+    if (fault_on(FAULT_NO_NOT_AFTER)) return INT64_MAX / 1000;
     return redis_now_ms(locks->redis) + locks->options.redis_timeout_ms + NOT_AFTER_SLACK_MS;
 }
 

@@ -4,6 +4,7 @@
 #include "locks/internal.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "metrics/metrics.h"
@@ -153,7 +154,8 @@ static void on_released(void *arg, const struct redis_value *value, bool sent) {
 
 /* Whom the lock can be handed to: the head, when it is here, waits for this name alone and nothing speaks for it. */
 static struct place *next_in_line(struct locks *locks, struct queue *queue) {
-    if (queue == NULL || queue->asking != NULL || fence_marker(locks->fence) == NULL || !redis_is_up(locks->redis))
+    if (queue == NULL || fault_on(FAULT_NO_HANDOVER) || queue->asking != NULL || fence_marker(locks->fence) == NULL ||
+        !redis_is_up(locks->redis))
         return NULL;
     struct place *head = queue_first(queue, place_is_ready);
     return head != NULL && head->count == 1 ? head : NULL;
@@ -168,7 +170,8 @@ static void add_next(struct call *call, struct errand *errand, struct queue *que
     text_uuid(errand->next->grant);
     call_add_terms(call, errand->locks, errand->next, errand->next->grant);
     /* A turn that was left to others and not taken is left again, for longer, until it is taken or nobody listens. */
-    call_add_i64(call, queue->handoffs >= HANDOFFS_MAX || queue->yield_ms > 0);
+    bool yields = queue->handoffs >= HANDOFFS_MAX || queue->yield_ms > 0;
+    call_add_i64(call, yields && !fault_on(FAULT_NO_YIELD));
 }
 
 void locks_release(struct locks *locks, const struct lock_ref *ref, lock_done_fn done, void *arg) {
