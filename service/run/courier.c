@@ -5,15 +5,16 @@
    hangs holds up this thread alone. */
 #include "run/courier.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REPLY_MAX ((size_t)65536)
@@ -183,6 +184,8 @@ static void *courier_main(void *arg) {
         (void)curl_multi_poll(c->multi, &wake, 1, IDLE_MS, NULL);
     } while (wake.revents == 0 || take_next(c));
     drop(c);
+    const struct letter *last_word = NULL;
+    (void)!write(c->from_thread[1], &last_word, sizeof last_word);
     return NULL;
 }
 
@@ -261,17 +264,28 @@ struct letter *courier_take(struct courier *courier) {
     return read(courier->from_thread[0], &letter, sizeof letter) == (ssize_t)sizeof letter ? letter : NULL;
 }
 
+/* Frees what has come; true once the thread has said its last word. */
+static bool has_gone(struct courier *c) {
+    struct letter *letter;
+    while (read(c->from_thread[0], &letter, sizeof letter) == (ssize_t)sizeof letter) {
+        if (letter == NULL) return true;
+        letter_free(letter);
+    }
+    return false;
+}
+
 bool courier_end(struct courier *courier) {
-    struct timespec until;
+    int64_t until_ms = clock_mono_ms() + END_MS, left_ms = END_MS;
+    struct pollfd news = {.fd = courier->from_thread[0], .events = POLLIN};
     (void)close(courier->to_thread[1]);
     courier->to_thread[1] = -1;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += END_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    if (pthread_clockjoin_np(courier->thread, NULL, CLOCK_MONOTONIC, &until) != 0) return false;
-    struct letter *letter;
-    while ((letter = courier_take(courier)) != NULL) letter_free(letter);
+    bool gone = has_gone(courier);
+    for (; !gone && left_ms > 0; left_ms = until_ms - clock_mono_ms()) {
+        (void)poll(&news, 1, (int)left_ms);
+        gone = has_gone(courier);
+    }
+    if (!gone) return false;
+    (void)pthread_join(courier->thread, NULL);
     courier_free(courier);
     return true;
 }

@@ -19,8 +19,6 @@
 #define LOST_GRACE_MS 500 /* from TERM to KILL when somebody else may hold the lock already */
 #define ENDING_POLL_MS 20 /* nothing tells when a group is empty */
 
-extern char **environ;
-
 /* -- the command's environment */
 
 enum { OWN_COUNT = 3, OWN_SIZE = 256 };

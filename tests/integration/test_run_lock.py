@@ -502,6 +502,47 @@ class Frozen(RunCase):
         self.assertLess(heart.until_dead(), gone)
         self.assertEqual(one.status(), STATUS_LOST, one.text())
 
+    @staticmethod
+    def guard_of(one):
+        """The process id of a runner's guard."""
+        with open(f"/proc/{one.process.pid}/task/{one.process.pid}/children", encoding="ascii") as file:
+            for pid in file.read().split():
+                with open(f"/proc/{pid}/comm", encoding="utf-8") as comm:
+                    if comm.read().strip() == "lockstock-guard":
+                        return int(pid)
+        raise AssertionError("no guard")
+
+    def test_sleep__when_it_lasted_beyond_the_lease__then_dead_as_soon_as_anybody_wakes(self):
+        for sleeper in ("run", "guard"):
+            name = self.name()
+            one, heart = self.beating(name, stubborn=True)
+            pids = {"run": one.process.pid, "guard": self.guard_of(one)}
+            for pid in pids.values():
+                os.kill(pid, signal.SIGSTOP)
+                self.addCleanup(self.kill_quietly, pid)
+            gone = self.gone_at(name)
+            eventually(lambda: heart.last_beat() > gone + 0.1, 5, "nobody watched")  # pylint: disable=cell-var-from-loop
+            woken = time.monotonic()
+            os.kill(pids[sleeper], signal.SIGCONT)
+            with self.subTest(woken=sleeper):
+                self.assertLess(heart.until_dead() - woken, 0.5)
+
+    @staticmethod
+    def kill_quietly(pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def test_timers__then_on_the_clock_that_goes_on_while_the_machine_sleeps(self):
+        one, _ = self.beating(self.name())
+        for pid in (one.process.pid, self.guard_of(one)):
+            clocks = []
+            for entry in os.scandir(f"/proc/{pid}/fdinfo"):
+                with open(entry.path, encoding="ascii") as file:
+                    clocks += re.findall(r"^clockid: (\d+)", file.read(), re.M)
+            self.assertEqual(set(clocks), {str(time.CLOCK_BOOTTIME)})
+
     def test_deadline__when_switched_off__then_the_command_outlives_its_lease(self):
         name = self.name()
         _, heart = self.beating(name, faulty=True, env={"LOCKSTOCK_FAULTS": "no-run-deadline"})
