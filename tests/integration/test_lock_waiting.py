@@ -209,6 +209,10 @@ class Delivery(LockCase):
     def drawn(self):
         return int(self.redis.call("HGET", "lockstock:fence", "n"))
 
+    def is_stopped(self):
+        with open(f"/proc/{self.redis.process.pid}/stat", encoding="ascii") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] == "T"
+
     def undelivered(self, name, noticed=False, **body):
         """A grant whose client is gone: it resets its connection while the acquire lies in a frozen Redis. noticed: the
         service has seen the hang-up before the grant; else the reply's write fails."""
@@ -216,6 +220,7 @@ class Delivery(LockCase):
         before = self.drawn()
         gone = self.metric("lockstock_lock_abandoned_total")
         self.redis.freeze()
+        eventually(self.is_stopped, 5, "the signal has arrived")
         one = Parked(self.service.port, self.path(name), body)
         for _ in range(3):
             self.service.get("/healthz")
