@@ -219,6 +219,7 @@ class Delivery(LockCase):
         self.held(self.name())
         before = self.drawn()
         gone = self.metric("lockstock_lock_abandoned_total")
+        answered = self.metric("lockstock_lock_grants_total", kind="new")
         self.redis.freeze()
         eventually(self.is_stopped, 5, "the signal has arrived")
         one = Parked(self.service.port, self.path(name), body)
@@ -230,6 +231,8 @@ class Delivery(LockCase):
             eventually(lambda: self.metric("lockstock_lock_abandoned_total") > gone, 5, "noticed")
         self.redis.thaw()
         eventually(lambda: self.drawn() == before + 1, 5, "granted all the same")
+        if not noticed:
+            eventually(lambda: self.metric("lockstock_lock_grants_total", kind="new") > answered, 5, "answered")
 
     def test_reply__when_written__then_the_grant_stays_although_nobody_reads(self):
         name = self.name()
