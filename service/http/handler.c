@@ -110,7 +110,7 @@ enum MHD_Result handler_on_access(void *cls, struct MHD_Connection *connection, 
 }
 
 static void log_request(const struct request *request, int64_t micros) {
-    int status = request->reply.status;
+    int status = request->reply->status;
     LOG(status >= 500 ? LOG_INFO : LOG_DEBUG, "http.request", LOGS("requestId", request->id),
         LOGS("route", request->match.label), LOGI("status", status),
         LOGS("err", request->error ? error_info(request->error)->name : NULL), LOGI("ms", micros / 1000));
@@ -126,7 +126,7 @@ void handler_on_completed(void *cls, struct MHD_Connection *connection, void **r
         request->on_sent(request->sent_arg, request->stage == STAGE_SENT && why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
     if (request->stage == STAGE_SENT) {
         int64_t micros = clock_mono_us() - request->received_us;
-        metric_request(request->match.label, request->reply.status, micros);
+        metric_request(request->match.label, request->reply->status, micros);
         log_request(request, micros);
     }
     client_enter(request->client, PHASE_WAITING);

@@ -103,7 +103,7 @@ struct request {
     enum error error; /* of the problem it was answered with, for the log */
     size_t drained;   /* bytes of a refused body */
     struct text body;
-    struct reply reply;
+    struct reply *reply; /* from REPLIED on: a parked request does without its room */
     struct loop_watch *watch;
     void (*on_gone)(void *arg);
     void *gone_arg;

@@ -64,7 +64,8 @@ struct request *request_free(struct request *request) {
     loop_watch_free(request->watch);
     list_remove(&request->node);
     text_done(&request->body);
-    reply_done(&request->reply);
+    if (request->reply != NULL) reply_done(request->reply);
+    free(request->reply);
     free(request);
     return NULL;
 }

@@ -67,7 +67,8 @@ void request_reply(struct request *request, struct reply reply) {
         request->error = ERROR_INTERNAL;
         reply = problem_reply(request, ERROR_INTERNAL, NULL, NULL);
     }
-    request->reply = reply;
+    request->reply = mem_new(sizeof reply);
+    *request->reply = reply;
     request->stage = STAGE_REPLIED;
     /* Parked by an endpoint that is still running: the connection is not suspended yet, and need not be. */
     if (request->parked_ms) parking_end(request);
@@ -110,7 +111,7 @@ static void header_add_text(struct MHD_Response *response, const char *name, con
 }
 
 static void headers_add(struct MHD_Response *response, const struct request *request) {
-    const struct reply *reply = &request->reply;
+    const struct reply *reply = request->reply;
     char seconds[12];
     if (may_have_body(reply->status))
         header_add(response, "Content-Type", reply->content_type ? reply->content_type : "application/json");
@@ -130,10 +131,10 @@ static void headers_add(struct MHD_Response *response, const struct request *req
 }
 
 bool response_send(struct request *request) {
-    struct MHD_Response *response = response_of(&request->reply);
+    struct MHD_Response *response = response_of(request->reply);
     if (!response) return false;
     headers_add(response, request);
-    bool queued = MHD_queue_response(request->connection, (unsigned)request->reply.status, response) == MHD_YES;
+    bool queued = MHD_queue_response(request->connection, (unsigned)request->reply->status, response) == MHD_YES;
     MHD_destroy_response(response);
     if (queued) request->stage = STAGE_SENT;
     return queued;
