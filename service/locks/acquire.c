@@ -68,6 +68,15 @@ static bool may_wait(const struct locks *locks, const struct place *place) {
     return counted || locks->waiters < locks->options.waiters_max;
 }
 
+/* A token made just now holds nothing, and what is to be known of the name those before it have learned: Redis need not
+   be asked until it is the head. */
+static bool need_not_look(const struct place *place) {
+    const struct queue *queue = place->queue;
+    const struct place *first = CONTAINER_OF(queue->places.next, struct place, node);
+    return place->token_made && place->counted && place->count == 1 && queue->seen_ms > 0 && first->count == 1 &&
+           first->kind == place->kind && place->kind != LOCK_KIND_SEMAPHORE;
+}
+
 void locks_acquire(struct locks *locks, struct ask *ask, const struct ask_terms *terms) {
     take_terms(ask, terms);
     if (!redis_is_up(locks->redis) && !kind_ways(terms->kind)->in_database) {
@@ -75,7 +84,7 @@ void locks_acquire(struct locks *locks, struct ask *ask, const struct ask_terms 
         return;
     }
     struct place *place = place_find(locks->queues, terms->holder, ask->names, ask->count);
-    bool waits = terms->wait_ms > 0;
+    bool is_new = place == NULL, waits = terms->wait_ms > 0;
     if (place != NULL && place->ask_count >= PLACE_ASKS_MAX) {
         struct lock_answer answer = answer_new(ERROR_TOO_MANY_WAITERS);
         ask_answer(ask, &answer);
@@ -93,7 +102,10 @@ void locks_acquire(struct locks *locks, struct ask *ask, const struct ask_terms 
         turn(locks, place->queue);
         return;
     }
-    turn_look(locks, place);
+    if (is_new && need_not_look(place))
+        place_due(locks, place);
+    else
+        turn_look(locks, place);
 }
 
 void locks_abandon(struct locks *locks, struct ask *ask) {
