@@ -1,0 +1,200 @@
+"""Long lines: a thousand waiters in order with one Redis call per hand-over, two instances in turns, ten thousand parked
+requests in little memory. Times are printed; only what no slow machine excuses is asserted."""
+
+import asyncio
+import os
+import re
+import resource
+import statistics
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from support.case import main  # pylint: disable=wrong-import-position
+from support.holders import FULL, Wire, acquire, lock_path
+from support.locks import LockCase, Parked
+from support.wait import SLOW, eventually
+
+LINE = 1000
+CROWD = 10000
+CROWD_SERVED = CROWD if FULL else 500
+DESCRIPTORS = CROWD + 300
+WAITER_BYTES_MAX = 8192
+LOCAL_HANDOVERS = 8  # in a row while others wait (locks/internal.h)
+
+
+class LineCase(LockCase):
+    INSTANCES = 0
+
+    def serve(self, count=1, faults=None, **env):
+        self.services[:] = []
+        for name in "ab"[:count]:
+            one = self.instance(name, faults=faults, env=env).start()
+            self.addCleanup(one.kill)
+        self.until_redis()
+        self.http = self.client()
+        return self.services[0]
+
+    def waiters(self, name, number=0):
+        return self.services[number].get(self.path(name)).json["waiters"]
+
+    def line(self, name, count, ordered=True):
+        """So many waiters; ordered: each is counted before the next comes."""
+        before, line = self.waiters(name), []
+        for number in range(count):
+            one = Parked(self.services[0].port, self.path(name), {"waitMs": 300000, "ttlMs": 120000})
+            self.addCleanup(one.close)
+            line.append(one)
+            while ordered and self.http.get(self.path(name)).json["waiters"] < before + number + 1:
+                pass
+        eventually(lambda: self.waiters(name) == before + count, 10 * SLOW, "all are parked")
+        return line
+
+    def hand_over(self, holder, next_):
+        """(the next grant, seconds from sending the release to having the next holder's whole reply)."""
+        begun = time.monotonic()
+        self.let_go(holder)
+        reply = next_.reply(10 * SLOW)
+        self.assertEqual(reply.status, 201, reply)
+        return reply.json, time.monotonic() - begun
+
+    def script_calls(self):
+        stats = self.redis.call("INFO", "commandstats")
+        return sum(int(n) for n in re.findall(r"cmdstat_eval(?:sha)?:calls=(\d+)", stats))
+
+
+class Order(LineCase):
+
+    def run_line(self, count, faults=None):
+        """(hand-over times, script calls) of a line served from its head to its end; who comes next must be next."""
+        self.serve(faults=faults)
+        name = self.name()
+        holder = self.held(name, ttlMs=120000)
+        line = self.line(name, count)
+        fences, times, before = [holder["fence"]], [], self.script_calls()
+        for one in line:
+            holder, took = self.hand_over(holder, one)
+            fences.append(holder["fence"])
+            times.append(took)
+        calls = self.script_calls() - before
+        self.assertEqual(fences, list(range(fences[0], fences[0] + len(fences))), "each the next number")
+        self.let_go(holder)
+        return times, calls
+
+    def test_line__when_a_thousand_wait__then_granted_in_order_with_one_call_each(self):
+        begun = time.monotonic()
+        times, calls = self.run_line(LINE)
+        seconds, ordered = time.monotonic() - begun, sorted(times)
+        print(f"    hand-over, as the clients see it: median {statistics.median(times) * 1000:.2f} ms, p99 "
+              f"{ordered[int(len(ordered) * 0.99)] * 1000:.2f} ms, max {ordered[-1] * 1000:.2f} ms; {calls / LINE:.3f} "
+              "script calls each", file=sys.stderr)
+        self.assertGreaterEqual(calls, LINE)
+        self.assertLessEqual(calls, LINE + 10 + 3 * seconds, "one each, besides a head's look and the sweep")
+        self.assertLess(statistics.median(times), 0.02 * SLOW)
+        self.assertLess(ordered[int(len(ordered) * 0.99)], 0.2 * SLOW)
+        self.assertGreaterEqual(self.services[0].metric("lockstock_lock_handovers_total"), LINE)
+
+    def test_line__when_releases_hand_nothing_on__then_two_calls_each(self):
+        """The proof that the count above can fail."""
+        _, calls = self.run_line(50, faults="no-handover")
+        self.assertGreaterEqual(calls, 100)
+        self.assertEqual(self.services[0].metric("lockstock_lock_handovers_total"), 0)
+
+
+class Turns(LineCase):
+    """Waiters that come alternately to two instances, and how many are granted before each."""
+
+    EACH = 100
+
+    async def _wait(self, wire, name, number, served):
+        grant, refusal = await acquire(wire, name, waitMs=60000, ttlMs=60000)
+        if refusal:
+            raise AssertionError(f"waiter {number}: {refusal}")
+        served.append(number)
+        await wire.request("DELETE", lock_path(name), token=grant.token)
+        wire.drop()
+
+    async def _come(self, name, holder):
+        served, tasks = [], []
+        for number in range(2 * self.EACH):
+            wire = Wire(self.services[number % 2].port)
+            tasks.append(asyncio.create_task(self._wait(wire, name, number, served)))
+            await asyncio.sleep(0)
+        for number in (0, 1):
+            there = Wire(self.services[number].port)
+            while (await there.request("GET", lock_path(name))).json["waiters"] < self.EACH:
+                await asyncio.sleep(0.01)
+            there.drop()
+        wire = Wire(self.services[0].port)
+        await wire.request("DELETE", lock_path(name), token=holder["token"])
+        await asyncio.gather(*tasks)
+        wire.drop()
+        return served
+
+    def overtaken(self, faults=None):
+        """Of each waiter: how many were granted before it, beyond twice those who stood before it in both lines."""
+        self.serve(2, faults)
+        name = self.name()
+        begun = time.monotonic()
+        served = asyncio.run(self._come(name, self.held(name, ttlMs=60000)))
+        print(f"    {len(served)} grants in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+        self.assertEqual(sorted(served), list(range(2 * self.EACH)))
+        return max(place - 2 * number for place, number in enumerate(served))
+
+    def test_turns__when_both_have_a_line__then_nobody_waits_more_than_about_twice_its_share(self):
+        self.assertLessEqual(self.overtaken(), 4 * LOCAL_HANDOVERS)
+
+    def test_turns__when_an_instance_never_yields__then_the_others_waiters_do(self):
+        """The proof that the test above can fail."""
+        self.assertGreater(self.overtaken("no-yield"), 4 * LOCAL_HANDOVERS)
+
+
+class Crowd(LineCase):
+
+    def rss(self, service):
+        with open(f"/proc/{service.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmRSS:\s+(\d+) kB", status.read())[1]) * 1024
+
+    def enough_descriptors(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard != resource.RLIM_INFINITY and hard < DESCRIPTORS:
+            raise unittest.SkipTest(f"{CROWD} connections need {DESCRIPTORS} descriptors, this user may have {hard}")
+        if soft < DESCRIPTORS:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))
+            self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+
+    def test_crowd__when_ten_thousand_wait__then_little_memory_each_and_all_are_answered(self):
+        self.enough_descriptors()
+        service = self.serve()
+        name = self.name()
+        holder = self.held(name, ttlMs=600000)
+        first = self.line(name, 100)  # what the first of them cost is not theirs alone
+        before, begun = self.rss(service), time.monotonic()
+        line = first + self.line(name, CROWD - len(first), ordered=False)
+        each = (self.rss(service) - before) / (CROWD - len(first))
+        print(f"    {each:.0f} bytes a waiter, parked in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+        if SLOW == 1:
+            self.assertLessEqual(each, WAITER_BYTES_MAX)  # a sanitizer's memory is its own
+        self.assert_problem(self.put(name, waitMs=1000), 429, "LCK-004")
+        times = []
+        for one in line[:min(CROWD_SERVED, len(first))]:
+            holder, took = self.hand_over(holder, one)
+            times.append(took)
+        print(f"    hand-over median {statistics.median(times) * 1000:.2f} ms", file=sys.stderr)
+        self.answer_rest(service, holder, line[len(times):])
+
+    def answer_rest(self, service, holder, rest):
+        """Whoever comes is released; then the instance drains, and nobody is left without an answer."""
+        self.let_go(holder)
+        service.terminate()
+        statuses = [one.reply(20 * SLOW).status for one in rest]
+        self.assertEqual(len(statuses), len(rest))
+        self.assertLessEqual(set(statuses), {201, 503})
+        self.assertGreaterEqual(statuses.count(503), len(rest) - 1)
+        self.assertEqual(service.exit_status(15), 0)
+
+
+if __name__ == "__main__":
+    main()
