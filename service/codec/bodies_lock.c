@@ -157,6 +157,12 @@ static void check_names(struct reader *reader, const json_t *names) {
     }
 }
 
+/* It would have to stand in many queues at once, and be overtaken in all but one. */
+static void check_set(struct reader *reader, const struct lock_values *values) {
+    if (values->kind == LOCK_KIND_FAIR) reader_find(reader, &(struct place){.name = "kind"}, "a set is not fair");
+    if (values->names != NULL) check_names(reader, values->names);
+}
+
 RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, struct lock_set_body *ret) {
     struct lock_values values = {.ttl_ms = LOCK_TTL_MS_DEFAULT, .down = -1};
     AUTO_READER reader = {0};
@@ -164,7 +170,7 @@ RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, 
     reader_object(&reader, &set_fields, reader.root, NULL, &values);
     check_token(&reader, values.token);
     check_store(&reader, &values);
-    if (values.names != NULL) check_names(&reader, values.names);
+    check_set(&reader, &values);
     TRY(reader_verdict(&reader));
     take(&values, &ret->terms);
     ret->count = json_array_size(values.names);

@@ -11,8 +11,10 @@
 #define MARGIN_DIVISOR 100
 
 const char *lock_kind_name(enum lock_kind kind) {
-    static const char *const names[LOCK_KIND_ALL] = {
-        [LOCK_KIND_LOCK] = "lock", [LOCK_KIND_SEMAPHORE] = "semaphore", [LOCK_KIND_DATABASE] = "database"};
+    static const char *const names[LOCK_KIND_ALL] = {[LOCK_KIND_LOCK] = "lock",
+                                                     [LOCK_KIND_FAIR] = "fair",
+                                                     [LOCK_KIND_SEMAPHORE] = "semaphore",
+                                                     [LOCK_KIND_DATABASE] = "database"};
     return names[kind];
 }
 

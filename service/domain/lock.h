@@ -23,6 +23,7 @@
 /* The words of a request and of the kind registry in Redis. */
 enum lock_kind {
     LOCK_KIND_LOCK,
+    LOCK_KIND_FAIR,  /* first come first served over all instances; no sets */
     LOCK_KIND_COUNT, /* words of PUT /v1/locks; behind them what has a path of its own */
     LOCK_KIND_SEMAPHORE = LOCK_KIND_COUNT,
     LOCK_KIND_DATABASE, /* a lock with "store": "database" */

@@ -98,6 +98,10 @@ void locks_acquire(struct locks *locks, struct ask *ask, const struct ask_terms 
     if (ask->wait_until_ms > ask->received_ms) count_waiter(locks, place);
     renew_terms(place, terms);
     place_add_ask(place, ask);
+    if (kind_ways(place->kind)->lined) {
+        fair_take(locks, place);
+        return;
+    }
     if (place->queue->asking == NULL && queue_first(place->queue, place_is_ready) == place) {
         turn(locks, place->queue);
         return;

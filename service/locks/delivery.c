@@ -52,7 +52,19 @@ struct grant_ref *grant_ref_free(struct grant_ref *ref) {
     return NULL;
 }
 
+static void send_step_out(struct grant_ref *ref, redis_fn fn) {
+    AUTO_CALL call = call_new(SCRIPT_FAIR_LEAVE);
+    call_add_key(&call, ref->names[0]);
+    call_add_str(&call, ref->holder);
+    call_add_str(&call, ref->keeper);
+    call_send(&call, ref->locks->redis, fn, ref);
+}
+
 static void send_release(struct grant_ref *ref, redis_fn fn) {
+    if (ref->keeper[0] != '\0') {
+        send_step_out(ref, fn);
+        return;
+    }
     AUTO_CALL call = call_new(kind_ways(ref->kind)->release);
     for (size_t i = 0; i < ref->count; i++) call_add_key(&call, ref->names[i]);
     call_add_str(&call, ref->holder);
@@ -115,6 +127,11 @@ static void undo_now(struct grant_ref *ref) {
         database_undo(ref);
         return;
     }
+    ref->locks->calls++;
+    send_release(ref, on_undone);
+}
+
+void grant_step_out(struct grant_ref *ref) {
     ref->locks->calls++;
     send_release(ref, on_undone);
 }

@@ -44,8 +44,9 @@ struct grant_ref {
     char holder[LOCK_HOLDER_SIZE];
     char grant[LOCK_GRANT_SIZE]; /* "" = whichever */
     enum lock_kind kind;
-    int64_t fence;  /* 0 = whichever */
-    int64_t due_ms; /* of a doubt */
+    int64_t fence;                /* 0 = whichever */
+    int64_t due_ms;               /* of a doubt */
+    char keeper[LOCK_GRANT_SIZE]; /* not "": no grant, but a place in the queue of a fair lock */
     size_t count;
     char *names[];
 };
@@ -72,6 +73,7 @@ struct kind_ways {
     enum redis_script acquire, renew, release;
     const char *channel; /* of releases: this, then the name in braces */
     bool in_database;    /* asked by database.c; there are no scripts */
+    bool lined;          /* who waits stands in a queue that all instances share; asked by fair.c */
     bool shared;         /* when one has got its share, the next may have one too */
 };
 const struct kind_ways *kind_ways(enum lock_kind kind);
@@ -93,6 +95,12 @@ void turn_not_handed(struct locks *locks, struct place *place, bool is_free, boo
 /* A queue without places and calls ends; so may be gone when this returns. */
 void queue_settle(struct locks *locks, struct queue *queue);
 bool place_is_ready(const struct place *place);
+/* False: the store did not answer, or not what it should. */
+bool turn_is_answer(const struct redis_value *value, const char *event);
+/* A grant as an acquire script tells it; fences has room for one per name. */
+struct grant turn_read_grant(const struct place *place, const struct redis_value *value, int64_t *fences);
+/* Refuses the place for good when the answer says so: another kind of thing, or too many names. It may be gone then. */
+bool turn_refused(struct locks *locks, struct place *place, const struct redis_value *value);
 /* The next holder's part of an acquire or a release: holder, lease, last moment, marker, grant id, owner, metadata,
  * kind, prefixes that keep Redisson's own fences. */
 void call_add_terms(struct call *call, struct locks *locks, const struct place *place, const char *grant);
@@ -113,6 +121,20 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
 void ask_answer(struct ask *ask, const struct lock_answer *answer);
 void ask_down(struct locks *locks, struct ask *ask, const char *detail);
 struct lock_answer answer_new(enum error error);
+
+/* holder.c */
+/* What is known of the holder: nobody; as holder_of tells, from element `from` on; our own grant. */
+void queue_note_free(struct queue *queue);
+void queue_note_holder(struct queue *queue, const struct redis_value *value, size_t from);
+void queue_note_own(struct queue *queue, const struct place *place, const struct grant *grant);
+
+/* fair.c: places of kinds that are `lined`. */
+/* Asks for the place, now or once its call on the way is answered; it lines up when one of its asks waits. */
+void fair_take(struct locks *locks, struct place *place);
+/* Looks how lock and queue stand, and asks for whom it is due. */
+void fair_turn(struct locks *locks, struct queue *queue);
+/* The place ends: gives up its place in Redis, if it has one. */
+void fair_step_out(struct locks *locks, struct place *place);
 
 /* status.c */
 struct status_listener {
@@ -150,5 +172,7 @@ void grant_settle(struct grant_ref *ref, enum unanswered how);
 void grant_undo(struct grant_ref *ref, bool at_once);
 /* It may stand in Redis, and nobody will release it: done before the breaker closes. Takes the ref. */
 void grant_leave(struct grant_ref *ref);
+/* A place in the queue of a fair lock ends: now, or before the breaker closes. Takes the ref, which has a keeper. */
+void grant_step_out(struct grant_ref *ref);
 struct delivery *delivery_new(struct locks *locks, const struct place *place, size_t replies);
 void delivery_free_all(struct locks *locks);

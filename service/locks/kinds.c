@@ -1,5 +1,6 @@
 /* The kinds as a table. All acquire scripts take and answer the same as lock_acquire, all release scripts as
-   lock_release: only the head of a queue asks, whatever it asks for. */
+   lock_release: only the head of a queue asks, whatever it asks for. Of a kind that is lined every place asks (fair.c).
+ */
 #include "locks/internal.h"
 
 static const struct kind_ways ways[LOCK_KIND_ALL] = {
@@ -12,6 +13,11 @@ static const struct kind_ways ways[LOCK_KIND_ALL] = {
                              .release = SCRIPT_SEMAPHORE_RELEASE,
                              .channel = "redisson_sc:",
                              .shared = true},
+    [LOCK_KIND_FAIR] = {.acquire = SCRIPT_FAIR_ACQUIRE,
+                        .renew = SCRIPT_LOCK_RENEW,
+                        .release = SCRIPT_LOCK_RELEASE,
+                        .channel = "redisson_lock__channel:",
+                        .lined = true},
     [LOCK_KIND_DATABASE] = {.channel = "redisson_lock__channel:", .in_database = true},
 };
 

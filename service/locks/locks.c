@@ -175,17 +175,25 @@ void locks_use_redis(struct locks *locks, struct redis *redis) {
 static void end_queue(void *arg, struct queue *queue) {
     struct locks *locks = arg;
     loop_timer_free(queue->timer);
+    loop_timer_free(queue->beat_timer);
     lock_holder_done(&queue->holder);
     queue_remove(locks->queues, queue);
 }
 
 /* Redis has ended them all. */
-static void forget_subscription(void *arg, struct queue *queue) { queue->subscription = NULL; }
+static void forget_subscriptions(void *arg, struct queue *queue) {
+    queue->subscription = NULL;
+    LIST_FOR(node, &queue->places) {
+        struct place *place = CONTAINER_OF(node, struct place, node);
+        place->subscription = NULL;
+        place->lined_up = false; /* and none may be told any more */
+    }
+}
 
 struct locks *locks_free(struct locks *locks) {
     if (locks == NULL) return NULL;
     locks->draining = true;
-    queues_for_each(locks->queues, forget_subscription, locks);
+    queues_for_each(locks->queues, forget_subscriptions, locks);
     queues_for_each(locks->queues, drain_one, locks);
     queues_for_each(locks->queues, end_queue, locks);
     delivery_free_all(locks);

@@ -35,6 +35,7 @@ static void stop_counting(struct locks *locks) {
 static void forget(struct locks *locks, struct place *place) {
     struct queue *queue = place->queue;
     if (place->counted) stop_counting(locks);
+    fair_step_out(locks, place);
     place_leave(locks->queues, place);
     place_free(place);
     queue_settle(locks, queue);
@@ -94,6 +95,7 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
     answer.outcome = grant->is_new ? LOCK_GRANTED : LOCK_REPEATED;
     answer.safety = kind_ways(place->kind)->in_database ? LOCK_SAFETY_DATABASE : LOCK_SAFETY_REDIS;
     answer.permits = grant->permits;
+    place->lined_up = false; /* its place in Redis became the grant */
     answer.fences = ordered;
     answer.ttl_ms = grant->left_ms;
     answer.safe_for_ms = lock_safe_for_ms(grant->left_ms, clock_mono_ms() - grant->sent_ms);
@@ -135,7 +137,7 @@ static void tell_held(struct place *place, struct ask *ask, int64_t now_ms) {
 static void tell_queued(struct place *place, struct ask *ask, int64_t now_ms) {
     struct lock_answer answer = answer_new(ERROR_NONE);
     answer.outcome = LOCK_QUEUED;
-    answer.position = queue_position(place->queue, place);
+    answer.position = place->rank > 0 ? place->rank : queue_position(place->queue, place);
     answer.retry_ms = LOCK_TICKET_MS;
     place->ticket_until_ms = now_ms + LOCK_TICKET_MS;
     ask_answer(ask, &answer);
@@ -170,7 +172,7 @@ static int64_t next_due_ms(const struct place *place) {
 
 void place_due(struct locks *locks, struct place *place) {
     int64_t now_ms = clock_mono_ms();
-    if (place->queue->asking == place) return; /* its answer comes first, and then this again */
+    if (place->queue->asking == place || place->asking) return; /* its answer comes first, and then this again */
     answer_due(place, now_ms);
     if (place->ask_count == 0 && place->ticket_until_ms <= now_ms) place->ticket_until_ms = 0;
     int64_t due_ms = next_due_ms(place);

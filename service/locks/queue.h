@@ -52,6 +52,13 @@ struct place {
     unsigned lates;          /* acquires that came after their last moment */
     bool counted;            /* in locks->waiters */
     struct loop_timer *timer;
+    /* fair.c: of a kind whose waiters stand in a queue in Redis. */
+    char keeper[LOCK_GRANT_SIZE]; /* whose the place in Redis is; "" = has not asked */
+    bool lined_up;                /* may stand there */
+    bool asking;                  /* its acquire is on its way */
+    bool again;                   /* to be asked once more */
+    size_t rank;                  /* there, as last told; 0 = not known */
+    struct redis_subscription *subscription;
 };
 
 struct queue {
@@ -71,6 +78,9 @@ struct queue {
     enum lock_kind heard;      /* the subscription is to the channel of this kind */
     struct lock_holder holder; /* as last seen; held_for_ms and expires_in_ms at seen_ms */
     int64_t seen_ms;
+    unsigned looks;  /* fair: looks on their way, */
+    int64_t look_ms; /* until the next while the lock is free, */
+    struct loop_timer *beat_timer;
     char name[];
 };
 

@@ -158,7 +158,7 @@ static struct place *next_in_line(struct locks *locks, struct queue *queue) {
         !redis_is_up(locks->redis))
         return NULL;
     struct place *head = queue_first(queue, place_is_ready);
-    return head != NULL && head->count == 1 ? head : NULL;
+    return head != NULL && head->count == 1 && !head->asking ? head : NULL;
 }
 
 static void add_next(struct call *call, struct errand *errand, struct queue *queue) {

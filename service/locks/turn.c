@@ -38,9 +38,10 @@ bool place_is_ready(const struct place *place) {
 /* -- a queue's life */
 
 void queue_settle(struct locks *locks, struct queue *queue) {
-    if (queue->count > 0 || queue->asking != NULL || queue->pinned) return;
+    if (queue->count > 0 || queue->asking != NULL || queue->looks > 0 || queue->pinned) return;
     queue->subscription = redis_unsubscribe(queue->subscription);
     queue->timer = loop_timer_free(queue->timer);
+    queue->beat_timer = loop_timer_free(queue->beat_timer);
     lock_holder_done(&queue->holder);
     queue_remove(locks->queues, queue);
 }
@@ -67,6 +68,7 @@ static void listen_for_release(struct locks *locks, struct queue *queue) {
     char channel[CHANNEL_SIZE];
     const struct place *head = queue_first(queue, place_is_ready);
     enum lock_kind kind = head != NULL ? head->kind : queue->heard;
+    if (kind_ways(kind)->lined) return; /* each place has a channel of its own */
     if (queue->subscription != NULL && queue->heard == kind) return;
     queue->subscription = redis_unsubscribe(queue->subscription);
     queue->heard = kind;
@@ -92,34 +94,6 @@ static void turn_yield(struct queue *queue) {
     queue->not_before_ms = clock_mono_ms() + queue->yield_ms;
     queue->handoffs = 0;
     metric_add(METRIC_LEASE_YIELDS, 0, 1);
-}
-
-/* -- what is known of the holder */
-
-static void queue_note_free(struct queue *queue) {
-    lock_holder_done(&queue->holder);
-    queue->holder = (struct lock_holder){.held_for_ms = -1, .expires_in_ms = -1};
-    queue->seen_ms = clock_mono_ms();
-}
-
-static void queue_note_holder(struct queue *queue, const struct redis_value *value, size_t from) {
-    lock_holder_done(&queue->holder);
-    lock_holder_read(&queue->holder, value, from);
-    queue->seen_ms = clock_mono_ms();
-}
-
-/* Our own grant: the next head's view until it asks itself. */
-static void note_own(struct queue *queue, const struct place *place, const struct grant *grant) {
-    queue_note_free(queue);
-    struct lock_holder *holder = &queue->holder;
-    holder->held = holder->ours = true;
-    for (size_t i = 0; i < place->count; i++)
-        if (strcmp(place->names[i], queue->name) == 0) holder->fence = grant->fences[i];
-    if (grant->is_new) holder->held_for_ms = 0;
-    holder->expires_in_ms = grant->left_ms;
-    (void)text_format(holder->owner, sizeof holder->owner, "%s", place->owner);
-    holder->metadata = text_new(0);
-    text_add_str(&holder->metadata, place->metadata);
 }
 
 /* -- asking */
@@ -173,7 +147,7 @@ static void go_on(struct locks *locks, struct queue *queue, enum verdict verdict
 }
 
 /* Fences of a reply from index 3 on. */
-static struct grant read_grant(const struct place *place, const struct redis_value *value, int64_t *fences) {
+struct grant turn_read_grant(const struct place *place, const struct redis_value *value, int64_t *fences) {
     for (size_t i = 0; i < place->count; i++) fences[i] = redis_int(redis_at(value, 3 + i));
     return (struct grant){.fences = fences,
                           .left_ms = redis_int(redis_at(value, 2)),
@@ -190,6 +164,20 @@ static void refuse_kind(struct locks *locks, struct place *place, const struct r
     answer.name = index >= 1 && index <= place->count ? place->names[index - 1] : place->names[0];
     place->ticket_until_ms = 0;
     place_refuse(locks, place, &answer);
+}
+
+bool turn_refused(struct locks *locks, struct place *place, const struct redis_value *value) {
+    const char *what = redis_str(redis_at(value, 1), NULL);
+    if (strcmp(what, "kind") == 0) {
+        refuse_kind(locks, place, value);
+        return true;
+    }
+    if (strcmp(what, "many") != 0) return false;
+    struct lock_answer answer = answer_new(ERROR_RATE_LIMITED);
+    answer.detail = "the token holds as many names as one may";
+    place->ticket_until_ms = 0;
+    place_refuse(locks, place, &answer);
+    return true;
 }
 
 /* Held elsewhere; a set goes to wait where it met the holder, and leaves the turn to the next here. */
@@ -216,8 +204,7 @@ static enum verdict ask_again(struct locks *locks, struct place *place) {
     return HEAD_LEFT;
 }
 
-/* False: the store did not answer, or not what it should. */
-static bool is_answer(const struct redis_value *value, const char *event) {
+bool turn_is_answer(const struct redis_value *value, const char *event) {
     if (redis_type_of(value) == REDIS_ARRAY) return true;
     if (value != NULL) LOG(LOG_ERROR, event, LOGS("answer", redis_str(value, NULL)));
     return false;
@@ -238,7 +225,7 @@ void turn_granted(struct locks *locks, struct place *place, const struct grant *
     queue->handoffs = handed ? queue->handoffs + 1 : 0;
     if (handed) queue->yield_ms = 0;
     count_found(queue);
-    note_own(queue, place, grant);
+    queue_note_own(queue, place, grant);
     place_granted(locks, place, grant);
     go_on(locks, queue, verdict, left_ms);
 }
@@ -258,17 +245,7 @@ static enum verdict take_refusal(struct locks *locks, struct place *place, const
     if (strcmp(what, "late") == 0) return ask_again(locks, place);
     place->lates = 0;
     if (strcmp(what, "held") == 0) return take_held(locks, place, value);
-    if (strcmp(what, "kind") == 0) {
-        refuse_kind(locks, place, value);
-        return HEAD_LEFT;
-    }
-    if (strcmp(what, "many") == 0) {
-        struct lock_answer answer = answer_new(ERROR_RATE_LIMITED);
-        answer.detail = "the token holds as many names as one may";
-        place->ticket_until_ms = 0;
-        place_refuse(locks, place, &answer);
-        return HEAD_LEFT;
-    }
+    if (turn_refused(locks, place, value)) return HEAD_LEFT;
     fence_want(locks->fence); /* "epoch": its end turns all queues */
     return HEAD_WAITS;
 }
@@ -313,14 +290,14 @@ static void on_acquired(void *arg, const struct redis_value *value, bool sent) {
     struct place *place = asking.place;
     struct queue *queue = place->queue;
     queue->asking = NULL;
-    if (!is_answer(value, "lock.acquire_failed")) {
+    if (!turn_is_answer(value, "lock.acquire_failed")) {
         on_unanswered(locks, place, unanswered_how(value, sent));
         return;
     }
     redis_saw_time(locks->redis, redis_int(redis_at(value, 0)), asking.sent_ms);
     int64_t fences[LOCK_SET_MAX];
     if (says(value, "granted") || says(value, "repeated")) {
-        struct grant grant = read_grant(place, value, fences);
+        struct grant grant = turn_read_grant(place, value, fences);
         grant.is_new = says(value, "granted");
         grant.sent_ms = asking.sent_ms;
         turn_granted(locks, place, &grant, false);
@@ -338,11 +315,11 @@ static void on_looked(void *arg, const struct redis_value *value, bool sent) {
     struct locks *locks = asking.locks;
     struct place *place = asking.place;
     struct queue *queue = place->queue;
-    bool answered = is_answer(value, "lock.look_failed");
+    bool answered = turn_is_answer(value, "lock.look_failed");
     int64_t fences[LOCK_SET_MAX];
     queue->pinned = true;
     if (answered && says(value, "repeated")) {
-        struct grant grant = read_grant(place, value, fences);
+        struct grant grant = turn_read_grant(place, value, fences);
         grant.sent_ms = asking.sent_ms;
         place_granted(locks, place, &grant);
     } else if (answered && says(value, "kind")) {
@@ -375,6 +352,10 @@ void turn(struct locks *locks, struct queue *queue) {
     struct place *head = queue_first(queue, place_is_ready);
     if (head == NULL) {
         queue_settle(locks, queue);
+        return;
+    }
+    if (kind_ways(head->kind)->lined) {
+        fair_turn(locks, queue);
         return;
     }
     int64_t wait_ms = queue->not_before_ms - clock_mono_ms();

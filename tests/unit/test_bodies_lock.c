@@ -41,6 +41,18 @@ static void body_lock__when_everything_is_given__then_taken(void **state) {
     lock_body_done(&body);
 }
 
+static void body_lock__when_fair__then_so_and_no_set(void **state) {
+    static const char set[] = "{\"names\":[\"a\"],\"kind\":\"fair\"}";
+    struct field_errors errors = {0};
+    struct lock_body body;
+    struct lock_set_body bodies;
+    assert_false(failed(read_body("{\"kind\":\"fair\"}", &errors, &body)));
+    assert_int_equal(body.kind, LOCK_KIND_FAIR);
+    lock_body_done(&body);
+    assert_int_equal(body_lock_set(set, strlen(set), &errors, &bodies).code, ERROR_INVALID_REQUEST);
+    assert_string_equal(errors.list[0].pointer, "/kind");
+}
+
 static void body_lock__when_wrong__then_the_field_is_named(void **state) {
     static const struct {
         const char *body, *pointer;
@@ -232,6 +244,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(body_lock__when_absent_or_empty__then_defaults),
         cmocka_unit_test(body_lock__when_everything_is_given__then_taken),
+        cmocka_unit_test(body_lock__when_fair__then_so_and_no_set),
         cmocka_unit_test(body_lock__when_wrong__then_the_field_is_named),
         cmocka_unit_test(body_lock__when_metadata_has_2048_bytes__then_taken_and_with_one_more_refused),
         cmocka_unit_test(body_lock_set__when_names_are_right__then_taken_in_their_order),

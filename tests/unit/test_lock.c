@@ -66,6 +66,7 @@ static void lock_safe_for_ms__when_time_passes__then_less_than_is_left_and_never
 
 static void words__then_as_in_the_api(void **state) {
     assert_string_equal(lock_kind_name(LOCK_KIND_LOCK), "lock");
+    assert_string_equal(lock_kind_name(LOCK_KIND_FAIR), "fair");
     assert_string_equal(lock_kind_name(LOCK_KIND_SEMAPHORE), "semaphore");
     assert_string_equal(lock_kind_name(LOCK_KIND_DATABASE), "database");
     assert_string_equal(lock_safety_name(LOCK_SAFETY_REDIS), "redis");

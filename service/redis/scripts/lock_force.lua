@@ -24,6 +24,7 @@ if found == 'lock' then
         redis.call('HSET', record, 'forced', 1)
     end
     redis.call('PUBLISH', channel_of(name), UNLOCKED)
+    wake_next(name, now) -- who waits for a fair lock listens elsewhere
 end
 if redis.call('EXISTS', record) == 1 then
     redis.call('HSET', record, 'fence', reply[3])

@@ -14,20 +14,29 @@
 local holder, fence, grant_id = ARGV[1], ARGV[2], ARGV[3]
 local now = clock()
 
-local function listeners(name)
-    return redis.call('PUBSUB', 'NUMSUB', channel_of(name))[2] - tonumber(ARGV[4])
+local function listeners(channel)
+    return redis.call('PUBSUB', 'NUMSUB', channel)[2] - tonumber(ARGV[4])
 end
 
 -- The next waiter may have it now.
-local function can_hand_on(name)
+local function can_hand_on(name, channel)
     if ARGV[5] ~= 'next' or not lease_is_good(tonumber(ARGV[7])) or now > tonumber(ARGV[8]) then
         return false
     end
-    if ARGV[15] == '1' and listeners(name) > 0 then
+    if ARGV[15] == '1' and channel and listeners(channel) > 0 then
         return false
     end
     local kind = redis.call('HGET', record_of(name), 'kind')
     return kind == ARGV[13] and (marker_stands(ARGV[9]))
+end
+
+-- Fair: it is the head of the queue that all share.
+local function is_fair_turn(name)
+    if queue_fault(name) then
+        return false
+    end
+    purge(name, now)
+    return head_of(name) == ARGV[6]
 end
 
 local function hand_on(name)
@@ -45,6 +54,9 @@ local function gone(name)
         return {'already'}
     end
     redis.call('ZREM', names_of(holder), name)
+    if is_fair(name) and look_at(name) == 'none' then
+        wake_next(name, now)
+    end
     return {'lost', reason, since}
 end
 
@@ -52,7 +64,7 @@ local function release(name)
     if not is_held_by(name, holder) then
         return gone(name)
     end
-    local record = redis.call('HMGET', record_of(name), 'fence', 'grant', 'confirmed', 'at')
+    local record = redis.call('HMGET', record_of(name), 'fence', 'grant', 'confirmed', 'at', 'kind')
     if fence ~= '' and fence ~= record[1] then
         return {'lost', 'superseded', ''}
     end
@@ -60,11 +72,19 @@ local function release(name)
         return {'lost', 'superseded', ''}
     end
     local held = now - (tonumber(record[4]) or now)
-    local hands_on = can_hand_on(name)
+    local fair = record[5] == 'fair'
+    local hands_on = can_hand_on(name, not fair and channel_of(name)) and (not fair or is_fair_turn(name))
     let_go(name, holder, now)
     if hands_on then
+        if fair then
+            pop_head(name, ARGV[6])
+        end
         local next_fence_text, ttl = hand_on(name)
         return {'handed', 0, held, next_fence_text, ttl}
+    end
+    if fair then
+        wake_next(name, now)
+        return {'released', 0, held}
     end
     return {'released', redis.call('PUBLISH', channel_of(name), UNLOCKED), held}
 end
