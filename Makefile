@@ -4,7 +4,7 @@
 #   make test-interop   ours against real Redisson jars and node-redisson (Java and Node are installed when missing)
 #   make test-platforms   the same source on Debian 13, on MySQL with its own client library, and the image
 #   make up      private MariaDB and Redis under .dev/ (writes .dev/env); make down stops them
-#   make bench   the load table of docs/ (ARGS=--quick for a smoke test)
+#   make bench   the load table of docs/performance.md (ARGS=--quick for a smoke test)
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help

@@ -22,7 +22,8 @@ fail() {
 pid_of() {
     local pid
     pid=$(cat "$home/$1/pid" 2>/dev/null) && [[ $pid =~ ^[0-9]+$ ]] || return 1
-    tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null | grep -qF -e "$home/$1" -e redis-server -e valkey-server || return 1
+    [[ -r /proc/$pid/cmdline ]] || return 1
+    { tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF -e "$home/$1" -e redis-server -e valkey-server || return 1
     [[ $(readlink "/proc/$pid/cwd" 2>/dev/null) == "$home/$1"* ]] || return 1
     echo "$pid"
 }

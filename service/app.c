@@ -269,7 +269,14 @@ static bool is_loopback(const char *listen) {
            strncmp(listen, "localhost:", 10) == 0;
 }
 
+static RESULT check_listen(const char *listen) {
+    if (strrchr(listen, ':') != NULL && strrchr(listen, ':')[1] != '\0') return OK;
+    fprintf(stderr, "lockstock: LOCKSTOCK_LISTEN=%s must be ADDRESS:PORT, like 127.0.0.1:8080\n", listen);
+    FAIL(INVALID_REQUEST, 0);
+}
+
 static RESULT check_access(const struct config *config) {
+    TRY(check_listen(config->listen));
     bool open = config->tokens_file[0] == '\0' && !config->allow_anonymous;
     if (!open || is_loopback(config->listen)) return OK;
     fprintf(stderr,
@@ -284,7 +291,7 @@ static RESULT prepare(struct instance *instance, const struct config *config, co
     instance->service.config = config;
     struct result result = access_new(config->tokens_file, text, sizeof text, &instance->access);
     if (failed(result)) {
-        fprintf(stderr, "lockstock: %s\n", text);
+        fprintf(stderr, "lockstock: LOCKSTOCK_TOKENS_FILE: %s\n", text);
         return result;
     }
     result = start(instance, db);
@@ -315,7 +322,10 @@ static int run_all(struct instance *instances, size_t count) {
 static RESULT parse_store(const struct config *config, struct db_options *ret) {
     struct result result = db_options_parse(config->mysql_url, ret);
     if (failed(result)) {
-        fprintf(stderr, "lockstock: LOCKSTOCK_MYSQL_URL must look like mysql://user:pass@host:port/database\n");
+        fprintf(
+            stderr,
+            "lockstock: LOCKSTOCK_MYSQL_URL must look like "
+            "mysql://user:pass@host:port/database[?socket=/path][&tls=off|preferred|required|verified&tls-ca=/path]\n");
         return result;
     }
     ret->connect_timeout_s = STORE_CONNECT_TIMEOUT_S;

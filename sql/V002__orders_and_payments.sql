@@ -50,6 +50,6 @@ CREATE TABLE IF NOT EXISTS order_compensations (
     detected_at DATETIME(6)  NOT NULL,
     resolved_at DATETIME(6)  NULL,
     PRIMARY KEY (id),
-    UNIQUE KEY uk_order_compensations (order_id, reason),
+    UNIQUE KEY uk_order_compensations (order_id, reason, payment_key),
     KEY idx_order_compensations_status (status, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

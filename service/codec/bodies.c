@@ -18,6 +18,7 @@ static const struct field payment_list[] = {
      .max = 2},
     {.name = "paymentKey",
      .kind = FIELD_TEXT,
+     .trimmed = true,
      .offset = offsetof(struct payment_values, body.payment_key),
      .min = 1,
      .max = PAYMENT_KEY_MAX},

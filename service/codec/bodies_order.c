@@ -14,6 +14,7 @@ struct order_values {
 static const struct field order_list[] = {
     {.name = "userId",
      .kind = FIELD_TEXT,
+     .trimmed = true,
      .offset = offsetof(struct order_values, user_id),
      .min = 1,
      .max = USER_ID_MAX},

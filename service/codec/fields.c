@@ -152,10 +152,15 @@ static void read_text(struct reader *reader, const struct field *field, const js
         return;
     }
     const char *s = json_string_value(value);
+    size_t len = json_string_length(value);
+    if (field->trimmed && len > 0 && (s[0] == ' ' || s[len - 1] == ' ')) {
+        reader_find(reader, at, "must not begin or end with a space");
+        return;
+    }
     if (field->kind == FIELD_POINTER) {
         memcpy(target, &s, sizeof s);
     } else {
-        memcpy(target, s, json_string_length(value) + 1);
+        memcpy(target, s, len + 1);
     }
 }
 

@@ -26,6 +26,7 @@ struct field {
     enum field_kind kind;
     bool optional;
     bool not_zero;      /* FIELD_INTEGER: 0 is refused */
+    bool trimmed;       /* FIELD_TEXT: no space at its ends: the database compares such texts as equal */
     bool in_characters; /* FIELD_TEXT: min..max counts characters, not bytes */
 };
 

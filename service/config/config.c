@@ -289,7 +289,7 @@ static void describe(const struct setting *s, struct text *out) {
         for (const char *at = s->choices; *at; at++) text_add_str(out, *at == '|' ? ", " : (char[]){*at, '\0'});
         break;
     case KIND_SECRET:
-        text_addf(out, "text up to %zu bytes, or its file in %s%s", s->size - 1, s->env, file_suffix);
+        text_addf(out, "secret text up to %zu bytes, or its file in %s%s", s->size - 1, s->env, file_suffix);
         break;
     default:
         text_addf(out, "text up to %zu bytes", s->size - 1);
@@ -315,7 +315,8 @@ static void print_setting(const struct setting *s, bool markdown) {
     describe(s, &takes);
     describe_fallback(s, &fallback);
     if (!markdown)
-        printf("  %-32s %s (%s%s)\n", s->env, s->help, fallback.len ? "default " : "no default", text_str(&fallback));
+        printf("  %-32s %s (%s; %s%s)\n", s->env, s->help, text_str(&takes), fallback.len ? "default " : "no default",
+               text_str(&fallback));
     else if (fallback.len)
         printf("| `%s` | %s | `%s` | %s |\n", s->env, text_str(&takes), text_str(&fallback), s->help);
     else

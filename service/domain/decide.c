@@ -45,6 +45,7 @@ static void decide_adjust(struct world *world, const struct command *command, st
         return;
     }
     if (cell->row.stock > STOCK_MAX - delta) { /* a foreign writer's stock may be anything */
+        ret->pointer = "/delta";
         decide_refuse(ret, ERROR_INVALID_REQUEST, "the stock would pass 2^53-1");
         return;
     }

@@ -18,6 +18,8 @@ enum event_kind {
 
 struct decision {
     enum error error;         /* ERROR_NONE: done */
+    const char *pointer;      /* of INVALID_REQUEST: the field, or NULL; static */
+    bool time_over;           /* of ORDER_STATE: only cancelling is left */
     const char *detail;       /* of an error, or NULL; static */
     bool created;             /* a new order */
     struct order *order;      /* the order as it now is; NULL for stock commands and errors without one */

@@ -63,6 +63,7 @@ void decide_create(struct world *world, const struct command *command, int64_t n
                             .items = &world->items[world->item_count],
                             .item_count = command->line_count};
     if (!order_total(order->items, order->item_count, &order->total_amount)) {
+        ret->pointer = "/items";
         decide_refuse(ret, ERROR_INVALID_REQUEST, "the total would pass 2^53-1");
         return;
     }

@@ -1,5 +1,5 @@
 /* Payments. A payment that comes too late never moves stock: it leaves a compensation row and asks for a refund, once
- * per reason. */
+   per reason and paymentKey. */
 #include "domain/decide.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ void decide_payment_request(struct world *world, const struct command *command, 
     if (cell == NULL) return;
     if (cell->order.status != ORDER_PENDING)
         decide_refuse(ret, ERROR_ORDER_STATE, NULL);
-    else if (world->now_ms > cell->order.expires_at_ms)
+    else if ((ret->time_over = world->now_ms > cell->order.expires_at_ms))
         decide_refuse(ret, ERROR_ORDER_STATE, "the order's time to pay is over");
     else
         request_payment(world, cell, ret);
@@ -30,7 +30,6 @@ static void keep_payment(struct world *world, const struct payment *payment, enu
 
 static void ask_refund(struct world *world, const char *reason, struct decision *ret) {
     keep_payment(world, &ret->payment, PAYMENT_REFUND_REQUIRED);
-    if (world_has_compensation(world, ret->payment.order_id, reason)) return;
     struct compensation *row = &ret->compensation;
     row->order_id = ret->payment.order_id;
     row->amount = ret->payment.amount;
@@ -38,6 +37,7 @@ static void ask_refund(struct world *world, const char *reason, struct decision 
     (void)text_copy(row->reason, sizeof row->reason, reason);
     (void)text_format(row->status, sizeof row->status, "OPEN");
     (void)text_copy(row->payment_key, sizeof row->payment_key, ret->payment.payment_key);
+    if (world_has_compensation(world, row)) return;
     world_add_compensation(world, row);
     decide_add_event(ret, EVENT_REFUND_REQUIRED);
 }

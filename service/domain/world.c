@@ -62,10 +62,12 @@ struct payment *world_payment(const struct world *world, const char *payment_key
     return NULL;
 }
 
-bool world_has_compensation(const struct world *world, int64_t order_id, const char *reason) {
+bool world_has_compensation(const struct world *world, const struct compensation *row) {
     for (size_t i = 0; i < world->compensation_count; i++) {
-        const struct compensation *row = &world->compensations[i];
-        if (row->order_id == order_id && strcmp(row->reason, reason) == 0) return true;
+        const struct compensation *known = &world->compensations[i];
+        if (known->order_id == row->order_id && strcmp(known->reason, row->reason) == 0 &&
+            strcmp(known->payment_key, row->payment_key) == 0)
+            return true;
     }
     return false;
 }

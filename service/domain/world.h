@@ -52,7 +52,7 @@ void world_done(struct world *world);
 struct stock_cell *world_stock(const struct world *world, int64_t product_id);
 struct order_cell *world_order(const struct world *world, int64_t order_id);
 struct payment *world_payment(const struct world *world, const char *payment_key);
-bool world_has_compensation(const struct world *world, int64_t order_id, const char *reason);
+bool world_has_compensation(const struct world *world, const struct compensation *row);
 
 void world_add_payment(struct world *world, const struct payment *payment);
 void world_add_compensation(struct world *world, const struct compensation *row);

@@ -32,6 +32,27 @@ static bool is_allowed(const char *name, const char *const *allowed) {
     return false;
 }
 
+static bool is_repeated(const struct request *request, unsigned index) {
+    for (unsigned i = 0; i < index; i++)
+        if (strcmp(request_query_name(request, i), request_query_name(request, index)) == 0) return true;
+    return false;
+}
+
+static bool check_query(struct request *request, const char *const *allowed) {
+    const char *name;
+    for (unsigned i = 0; (name = request_query_name(request, i)) != NULL; i++) {
+        char pointer[80];
+        const char *detail = !is_allowed(name, allowed) ? "unknown query parameter"
+                             : is_repeated(request, i)  ? "is given twice"
+                                                        : NULL;
+        if (detail == NULL) continue;
+        (void)text_format(pointer, sizeof pointer, "?%s", name);
+        reply_invalid_field(request, pointer, detail);
+        return false;
+    }
+    return true;
+}
+
 bool read_limit(struct request *request, size_t *ret) {
     const char *text = request_query(request, "limit");
     int64_t limit = LIST_LIMIT_DEFAULT;
@@ -45,12 +66,7 @@ bool read_limit(struct request *request, size_t *ret) {
 
 bool read_list(struct request *request, char kind, int64_t start, const char *const *allowed, size_t *ret_limit,
                int64_t *ret_after) {
-    const char *name;
-    for (unsigned i = 0; (name = request_query_name(request, i)) != NULL; i++)
-        if (!is_allowed(name, allowed)) {
-            reply_invalid_field(request, "?", "unknown query parameter");
-            return false;
-        }
+    if (!check_query(request, allowed)) return false;
     if (!read_limit(request, ret_limit)) return false;
     const char *cursor = request_query(request, "cursor");
     *ret_after = start;
@@ -117,6 +133,8 @@ static bool parse_tags(const char *p, struct command *command) {
         p += strspn(p, " \t,");
         if (*p == '\0') return true;
         if (!parse_tag(&p, &version)) return false;
+        p += strspn(p, " \t");
+        if (*p != '\0' && *p != ',') return false;
         if (version < 0) continue;
         if (command->set.version_count == IF_MATCH_MAX) return false;
         command->set.versions[command->set.version_count++] = version;

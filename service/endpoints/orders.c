@@ -70,6 +70,11 @@ static bool read_status(struct request *request, int *ret) {
     return true;
 }
 
+static bool is_user_id(const char *text) {
+    size_t len = strlen(text);
+    return len >= 1 && len <= USER_ID_MAX && text[0] != ' ' && text[len - 1] != ' ';
+}
+
 void orders_list_all(struct request *request) {
     static const char *const allowed[] = {"userId", "status", NULL};
     size_t limit;
@@ -78,8 +83,8 @@ void orders_list_all(struct request *request) {
     if (!read_list(request, CURSOR_ORDERS, INT64_MAX, allowed, &limit, &before) || !read_status(request, &status))
         return;
     const char *user_id = request_query(request, "userId");
-    if (user_id != NULL && (user_id[0] == '\0' || strlen(user_id) > USER_ID_MAX)) {
-        reply_invalid_field(request, "?userId", "must have 1 to 64 bytes");
+    if (user_id != NULL && !is_user_id(user_id)) {
+        reply_invalid_field(request, "?userId", "must have 1 to 64 bytes and no space at its ends");
         return;
     }
     struct read *read = read_new(request, read_list_of_orders);

@@ -39,11 +39,11 @@ static void refused_extras(struct text *out, const struct decision *decision) {
         return;
     case ERROR_ORDER_STATE:
         text_addf(out, "\"orderStatus\":\"%s\",\"allowed\":%s", order_status_name(order->status),
-                  order_allowed_json(order->status));
+                  decision->time_over ? "[\"CANCELLED\"]" : order_allowed_json(order->status));
         return;
     case ERROR_INVALID_REQUEST: {
         struct field_errors errors = {0};
-        field_errors_add(&errors, "", "%s", decision->detail);
+        field_errors_add(&errors, decision->pointer != NULL ? decision->pointer : "", "%s", decision->detail);
         field_errors_write(out, &errors);
         return;
     }

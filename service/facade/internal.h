@@ -3,6 +3,7 @@
 
 #include "facade/boarding.h"
 #include "facade/facade.h"
+#include "facade/ids.h"
 #include "facade/trip.h"
 
 #define OWNER_SIZE 80
@@ -21,14 +22,15 @@ struct facade {
     struct list queue; /* arrival order */
     size_t queued;
     uint64_t sequence, round;
-    bool probe_wanted; /* somebody in the queue needs a row that a foreign session holds */
+    bool probe_wanted;  /* somebody in the queue needs a row that a foreign session holds */
+    bool told_degraded; /* of this outage of Redis */
     bool stopped;
     bool ready; /* somebody in the queue may be able to board */
     struct list trains;
     size_t slots_used, probes_used;
     struct loop_timer *sweep;  /* deadlines, locks held elsewhere, yields; runs while somebody waits */
     struct loop_timer *yields; /* the end of the next yield */
-    int64_t id_next, id_end;   /* order ids left by the last trip */
+    struct ids ids;            /* order ids in hand */
 
     struct rider **twins; /* hash table of riders with an Idempotency-Key that are on their way */
 

@@ -119,6 +119,7 @@ void facade_clean_up(void *arg) {
 
 void facade_redis_changed(void *arg, bool up) {
     struct facade *facade = arg;
+    if (up) facade->told_degraded = false;
     if (!up) lanes_forget_foreign(facade->lanes);
     facade->ready = true;
 }
@@ -129,7 +130,9 @@ static void go_without(struct train *train) {
     train->degraded = true;
     for (size_t i = 0; i < train->product_count; i++) train->lanes[i]->foreign = false;
     metric_add(METRIC_FAIL_OPEN, 0, 1);
-    LOG(LOG_WARN, "train.degraded", LOGI("commands", train->trip.count), LOGI("products", train->product_count));
+    if (!train->facade->told_degraded) /* once per outage: the counter tells how many */
+        LOG(LOG_WARN, "train.degraded", LOGI("commands", train->trip.count), LOGI("products", train->product_count));
+    train->facade->told_degraded = true;
     train_locked(train);
 }
 

@@ -148,15 +148,22 @@ static void leave_foreign_lanes(struct train *train) {
     train->lane_count = kept + orders;
 }
 
+static int64_t count_creates(const struct train *train) {
+    int64_t count = 0;
+    LIST_FOR(node, &train->riders)
+    count += CONTAINER_OF(node, struct rider, node)->command.kind == COMMAND_ORDER_CREATE;
+    return count;
+}
+
 static void submit(struct train *train) {
     struct facade *facade = train->facade;
     struct trip *trip = &train->trip;
     trip->riders = mem_array(trip->count, sizeof trip->riders[0]);
     size_t at = 0;
     LIST_FOR(node, &train->riders) trip->riders[at++] = CONTAINER_OF(node, struct rider, node);
-    trip->id_next = facade->id_next;
-    trip->id_end = facade->id_end;
-    facade->id_next = facade->id_end = 0; /* the trip brings back what it does not use */
+    struct id_range ids = ids_take(&facade->ids, count_creates(train));
+    trip->id_next = ids.next;
+    trip->id_end = ids.end;
     stock_lock_start_renewal(train);
     if (fault_on(FAULT_UNLOCK_BEFORE_COMMIT)) stock_lock_release(train);
     pool_submit_train(facade->pool, &trip->job);
@@ -181,12 +188,6 @@ void train_locked(struct train *train) {
 }
 
 /* -- transaction over */
-
-static void take_back_ids(struct facade *facade, const struct trip *trip) {
-    if (trip->id_end - trip->id_next <= facade->id_end - facade->id_next) return;
-    facade->id_next = trip->id_next;
-    facade->id_end = trip->id_end;
-}
 
 static void note_blocked_rows(struct train *train) {
     int64_t now_ms = clock_mono_ms();
@@ -265,7 +266,7 @@ static void train_finished(struct db_job *job) {
     if (train->trip.committed_us == 0)
         train->trip.committed_us = clock_mono_us(); /* no connection: nothing was begun */
     stock_lock_stop_renewal(train);
-    take_back_ids(train->facade, &train->trip);
+    ids_give(&train->facade->ids, (struct id_range){train->trip.id_next, train->trip.id_end});
     note_blocked_rows(train);
     count_train(train);
     struct list *node;

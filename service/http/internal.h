@@ -98,6 +98,7 @@ struct request {
     size_t records; /* MHD's: headers and cookies */
     struct router_match match;
     const struct credential *credential;
+    bool ambiguous;     /* a header holds a NUL */
     enum error refusal; /* found before the endpoint; answered when the body is read off */
     const char *refusal_detail;
     enum error error; /* of the problem it was answered with, for the log */

@@ -72,11 +72,13 @@ struct request *request_free(struct request *request) {
 
 /* -- headers */
 
-static enum MHD_Result header_note(void *cls, enum MHD_ValueKind kind, const char *name, const char *value) {
+/* A NUL in a header ends it for us and not for others: what cannot be read in one way only is refused. */
+static enum MHD_Result header_note(void *cls, enum MHD_ValueKind kind, const char *name, size_t len, const char *value,
+                                   size_t value_len) {
     struct request *request = cls;
     request->records++;
+    if (strlen(name) != len || (value != NULL && strlen(value) != value_len)) request->ambiguous = true;
     if (kind != MHD_HEADER_KIND) return MHD_YES;
-    size_t len = strlen(name);
     for (int i = 0; i < KNOWN_COUNT; i++) {
         if (len != known_headers[i].len || strcasecmp(name, known_headers[i].name) != 0) continue;
         if (request->known_count[i] == 0) request->known[i] = value ? value : "";
@@ -107,10 +109,10 @@ static void id_take(struct request *request) {
 
 /* Two lengths, or a length and chunks, can be read in two ways by two servers; and a coding we do not know has no end
  * that we could find (RFC 9112 §6.3). */
-static bool framing_is_clear(const struct request *request) {
+static bool headers_are_clear(const struct request *request) {
     const char *coding = request->known[KNOWN_TRANSFER_ENCODING];
     unsigned lengths = request->known_count[KNOWN_CONTENT_LENGTH];
-    if (lengths > 1) return false;
+    if (lengths > 1 || request->known_count[KNOWN_HOST] > 1 || request->ambiguous) return false;
     if (!coding) return true;
     return lengths == 0 && request->known_count[KNOWN_TRANSFER_ENCODING] == 1 && strcasecmp(coding, "chunked") == 0;
 }
@@ -209,12 +211,12 @@ bool request_admit(struct request *request, const char *method) {
     const int all = MHD_HEADER_KIND | MHD_COOKIE_KIND;
     request->stage = STAGE_BODY;
     request->method = method_parse(method);
-    MHD_get_connection_values(request->connection, (enum MHD_ValueKind)all, header_note, request);
+    MHD_get_connection_values_n(request->connection, (enum MHD_ValueKind)all, header_note, request);
     id_take(request);
     if (!leaves_room(request))
         request_reply(request, reply_new(MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE)); /* as MHD itself does */
-    else if (!framing_is_clear(request))
-        request_problem(request, ERROR_INVALID_REQUEST, "the length of the body is ambiguous", NULL);
+    else if (!headers_are_clear(request))
+        request_problem(request, ERROR_INVALID_REQUEST, "the headers can be read in more than one way", NULL);
     else
         run_checks(request);
     return request->stage != STAGE_REPLIED;
@@ -229,14 +231,8 @@ static bool is_type(const char *content_type, const char *type) {
     return *rest == '\0' || *rest == ';';
 }
 
-/* What `curl -d` sends: looks like an object; the decoder decides whether it is one. */
-static bool looks_like_object(const struct text *body) {
-    static const char blanks[] = " \t\r\n";
-    const char *first = body->data + strspn(body->data, blanks);
-    const char *last = body->data + body->len;
-    while (last > first && strchr(blanks, last[-1])) last--;
-    return *first == '{' && last - first >= 2 && last[-1] == '}';
-}
+/* What `curl -d` sends: begins like an object; the decoder decides whether it is one, and says where it is not. */
+static bool looks_like_object(const struct text *body) { return body->data[strspn(body->data, " \t\r\n")] == '{'; }
 
 static void check_media_type(struct request *request) {
     const char *type = request->known[KNOWN_CONTENT_TYPE];

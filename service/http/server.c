@@ -72,7 +72,10 @@ static RESULT address_find(const char *listen, struct addrinfo **ret) {
     char host[128];
     const char *port;
     struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM};
+    int64_t number;
     if (!address_split(listen, host, sizeof host, &port)) FAIL(UNAVAILABLE, EINVAL);
+    /* getaddrinfo takes a larger number modulo 65536. */
+    if (!text_parse_i64(port, strlen(port), &number) || number < 0 || number > UINT16_MAX) FAIL(UNAVAILABLE, EINVAL);
     if (getaddrinfo(*host ? host : NULL, port, &hints, ret) != 0) FAIL(UNAVAILABLE, EADDRNOTAVAIL);
     return OK;
 }

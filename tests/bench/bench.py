@@ -73,7 +73,7 @@ def measure(chosen):
         say("interrupted: the table of what was measured follows")
     finally:
         stand.end()
-    return plan.runs, times, soaked
+    return plan, times, soaked
 
 
 def write(path, text):
@@ -92,7 +92,8 @@ def main():
     chosen = arguments()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupt)
-    runs, times, soaked = measure(chosen)
+    plan, times, soaked = measure(chosen)
+    runs = plan.runs
     text = markdown(runs, times, soaked)
     print(text)
     if chosen.out:
@@ -103,7 +104,9 @@ def main():
     missed = [goal.title for goal in goals(runs, soaked) if not goal.met()]
     if missed:
         say("not met: " + "; ".join(missed))
-    return 1 if missed and chosen.strict else 0
+    for failure in plan.failures:
+        say(f"FAILED {failure}")
+    return 1 if plan.failures or (missed and chosen.strict) else 0
 
 
 if __name__ == "__main__":

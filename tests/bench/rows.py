@@ -33,9 +33,9 @@ def _load(stand, service, times, connections, products=1, more=()):
                       products, *times.options(), *more, beside={"service": service.pid})
 
 
-def _check_answers(result, database, allowed=("201",)):
-    """Every reply is one the row is about, and the database holds exactly the orders that were answered 201."""
-    odd = {status: n for status, n in result["total"].items() if status not in allowed}
+def _check_answers(result, database):
+    """Orders made and orders refused, nothing else; the database holds exactly those answered 201."""
+    odd = {status: n for status, n in result["total"].items() if status not in ("201", "503")}
     if odd or any(result["errors"].values()):
         raise AssertionError(f"unexpected replies: {odd}, errors: {result['errors']}")
     Checked(database).stock_is(result["total"].get("201", 0))
@@ -75,7 +75,7 @@ def orders(connections, products=1, settings=None):
             result = _load(stand, service, times, connections, products)
             _check_answers(result, database)
             return {**_figures(result, result["rate2xx"], result["latencyUs"]["all"]), **_trains(service),
-                    "driver_us": result["cpuUsPerRequest"]}
+                    "driver_us": result["cpuUsPerRequest"], "refused": result["statuses"].get("503", 0)}
         return _with_service(stand, settings or {}, products, body)
     return measure
 
@@ -85,7 +85,7 @@ def overload(connections, backoff_ms):
     def measure(stand, times):
         def body(service, database):
             result = _load(stand, service, times, connections, more=["--backoff-ms", backoff_ms])
-            _check_answers(result, database, ("201", "503"))
+            _check_answers(result, database)
             refused = result["latencyUs"].get("5xx", {"count": 0, "p50": 0, "p99": 0})
             return {**_figures(result, result["rate2xx"], result["latencyUs"]["2xx"]), "refused_p50": refused["p50"],
                     "refused_p99": refused["p99"], "refused_rate": refused["count"] / result["seconds"]}
@@ -170,7 +170,7 @@ class Plan:
     """Rows by name, and the runs made of each."""
 
     def __init__(self):
-        self.runs, self._rows = {}, {}
+        self.runs, self.failures, self._rows = {}, [], {}
         single, wide = {"LOCKSTOCK_TRAIN_MAX": 1}, {"LOCKSTOCK_TRAIN_MAX": 1, "LOCKSTOCK_TRAIN_SLOTS": 14,
                                                     "LOCKSTOCK_DB_WORKERS": 16}
         for connections in (64, 256, 1024):
@@ -200,15 +200,24 @@ class Plan:
         return list(self._rows)
 
     def run(self, stand, names, times, log):
-        """One run of each row. One beside others' work is made again, up to times.again times; the calmest counts."""
+        """One run of each row; a row that fails does not take the others with it."""
         for name in names:
-            tried = []
-            while len(tried) <= times.again:
-                _wait_for_calm(stand, times)
-                figures = self._rows[name](stand, times)
-                tried.append(figures)
-                log(f"{name}: {figures['rate']:.0f}/s, p50 {figures['p50'] / 1000:.2f} ms, p99 "
-                    f"{figures['p99'] / 1000:.2f} ms, foreign {figures['cores']['foreign']:.2f} cores")
-                if figures["cores"]["foreign"] <= times.foreign_max:
-                    break
-            self.runs.setdefault(name, []).append(min(tried, key=lambda f: f["cores"]["foreign"]))
+            try:
+                self.runs.setdefault(name, []).append(self._calmest(stand, name, times, log))
+            except (AssertionError, RuntimeError, OSError) as fault:
+                self.failures.append(f"{name}: {fault}")
+                log(f"FAILED {self.failures[-1]}")
+        self.runs = {name: runs for name, runs in self.runs.items() if runs}
+
+    def _calmest(self, stand, name, times, log):
+        """A run beside others' work is made again, up to times.again times; the calmest counts."""
+        tried = []
+        while len(tried) <= times.again:
+            _wait_for_calm(stand, times)
+            figures = self._rows[name](stand, times)
+            tried.append(figures)
+            log(f"{name}: {figures['rate']:.0f}/s, p50 {figures['p50'] / 1000:.2f} ms, p99 "
+                f"{figures['p99'] / 1000:.2f} ms, foreign {figures['cores']['foreign']:.2f} cores")
+            if figures["cores"]["foreign"] <= times.foreign_max:
+                break
+        return min(tried, key=lambda f: f["cores"]["foreign"])

@@ -69,6 +69,8 @@ def _extras(runs):
                          ("redis_p50", "two Redis trips p50 {:.0f} µs"), ("driver_us", "driver {:.0f} µs a request")):
         if figure in runs[0]:
             said.append(form.format(median(runs, figure)[0]))
+    if any(run.get("refused") for run in runs):
+        said.append(f"{median(runs, 'refused')[0]:.0f} refused")
     if "lock" in runs[0]:
         said.append(" + ".join(f"{stage} {median(runs, stage)[0]:.1f}" for stage in STAGES) + " ms")
     if "refused_p99" in runs[0]:

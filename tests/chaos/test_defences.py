@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
 from support.load import Background, Driver, load
-from support.wait import RANDOM, eventually
+from support.wait import RANDOM, SLOW, eventually
 
 STOCK, BUYERS = 60, 120
 ALL_OUT = "no-redis-lock,no-row-lock,no-version-check"
@@ -89,7 +89,7 @@ class Order(Case):
         self.addCleanup(self.http.close)
         product_id = self.product(stock=10**6)
         bodies = [{"userId": "u-1", "items": [{"productId": product_id, "quantity": 1}]}]
-        result = Driver([service], bodies, connections=8, seconds=1.5).result()
+        result = Driver([service], bodies, connections=8, seconds=1.5 * SLOW).result()
         self.assertEqual(set(result["status"]), {"201"}, result["codes"])
         eventually(lambda: len(service.log("train.done")) >= service.metric("lockstock_trains_total"), 5,
                    "a line for each train")

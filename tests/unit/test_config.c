@@ -277,6 +277,9 @@ static void config_print__when_printed__then_each_setting_and_no_secret(void **s
         assert_non_null(strstr(output, "PT30M"));
     }
     assert_non_null(strstr(printed(true), "| `LOCKSTOCK_LOOPS` | 1 to 64 | `1` | "));
+    assert_non_null(strstr(printed(false), " (1 to 64; default 1)\n"));
+    assert_non_null(
+        strstr(printed(false), " (secret text up to 1023 bytes, or its file in LOCKSTOCK_REDIS_URL_FILE; "));
 }
 
 int main(void) {
