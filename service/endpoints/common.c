@@ -25,8 +25,8 @@ bool read_id(struct request *request, unsigned index, const char *name, int64_t 
     return false;
 }
 
-static bool is_allowed(const char *name, const char *const *allowed) {
-    if (strcmp(name, "limit") == 0 || strcmp(name, "cursor") == 0) return true;
+static bool is_allowed(const char *name, const char *const *allowed, bool is_list) {
+    if (is_list && (strcmp(name, "limit") == 0 || strcmp(name, "cursor") == 0)) return true;
     for (; allowed != NULL && *allowed != NULL; allowed++)
         if (strcmp(name, *allowed) == 0) return true;
     return false;
@@ -38,13 +38,13 @@ static bool is_repeated(const struct request *request, unsigned index) {
     return false;
 }
 
-static bool check_query(struct request *request, const char *const *allowed) {
+bool read_query(struct request *request, const char *const *allowed, bool is_list) {
     const char *name;
     for (unsigned i = 0; (name = request_query_name(request, i)) != NULL; i++) {
         char pointer[80];
-        const char *detail = !is_allowed(name, allowed) ? "unknown query parameter"
-                             : is_repeated(request, i)  ? "is given twice"
-                                                        : NULL;
+        const char *detail = !is_allowed(name, allowed, is_list) ? "unknown query parameter"
+                             : is_repeated(request, i)           ? "is given twice"
+                                                                 : NULL;
         if (detail == NULL) continue;
         (void)text_format(pointer, sizeof pointer, "?%s", name);
         reply_invalid_field(request, pointer, detail);
@@ -66,7 +66,7 @@ bool read_limit(struct request *request, size_t *ret) {
 
 bool read_list(struct request *request, char kind, int64_t start, const char *const *allowed, size_t *ret_limit,
                int64_t *ret_after) {
-    if (!check_query(request, allowed)) return false;
+    if (!read_query(request, allowed, true)) return false;
     if (!read_limit(request, ret_limit)) return false;
     const char *cursor = request_query(request, "cursor");
     *ret_after = start;

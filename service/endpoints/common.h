@@ -13,6 +13,8 @@ void reply_invalid(struct request *request, const struct field_errors *errors);
 void reply_invalid_field(struct request *request, const char *pointer, const char *detail);
 /* Path segment as an id in 1..2^53-1. */
 bool read_id(struct request *request, unsigned index, const char *name, int64_t *ret);
+/* Query parameters: each allowed (NULL-terminated names; of a list also limit and cursor), none twice. */
+bool read_query(struct request *request, const char *const *allowed, bool is_list);
 /* ?limit= and ?cursor= of a list of this kind. *ret_after is `start` without a cursor. Unknown query parameters
  * (allowed: NULL-terminated names) are refused. */
 bool read_list(struct request *request, char kind, int64_t start, const char *const *allowed, size_t *ret_limit,

@@ -207,7 +207,7 @@ void locks_put_set(struct request *request) {
     struct lock_set_body set;
     size_t len;
     const char *body = request_body(request, &len);
-    if (!lock_read_query(request, NULL)) return;
+    if (!read_query(request, NULL, false)) return;
     if (failed(body_lock_set(body, len, &errors, &set))) {
         reply_invalid(request, &errors);
         return;

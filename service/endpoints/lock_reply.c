@@ -24,25 +24,9 @@ bool lock_name_admit(struct request *request, const char *pointer, const char *n
     return true;
 }
 
-static bool is_allowed(const char *name, const char *const *allowed) {
-    for (; allowed != NULL && *allowed != NULL; allowed++)
-        if (strcmp(name, *allowed) == 0) return true;
-    return false;
-}
-
-bool lock_read_query(struct request *request, const char *const *allowed) {
-    const char *query;
-    for (unsigned i = 0; (query = request_query_name(request, i)) != NULL; i++)
-        if (!is_allowed(query, allowed)) {
-            reply_invalid_field(request, "?", "unknown query parameter");
-            return false;
-        }
-    return true;
-}
-
 const char *lock_read_name(struct request *request, const char *const *allowed) {
     const char *name = request_param(request, 0);
-    return lock_read_query(request, allowed) && lock_name_admit(request, "/name", name) ? name : NULL;
+    return read_query(request, allowed, false) && lock_name_admit(request, "/name", name) ? name : NULL;
 }
 
 const char *lock_read_token(struct request *request) {

@@ -13,8 +13,6 @@ const char *lock_read_name(struct request *request, const char *const *allowed);
 const char *lock_read_token(struct request *request);
 /* ?fence=; 0 without one. */
 bool lock_read_fence(struct request *request, int64_t *ret);
-/* No query parameters but these (NULL-terminated); 400 answered. */
-bool lock_read_query(struct request *request, const char *const *allowed);
 /* The problem of an answer that is an error. of_set: LCK-001 names the name that was held. */
 void lock_reply_problem(struct request *request, const struct lock_answer *answer, bool of_set);
 /* Percent-encodes what may not stand in a path segment. */

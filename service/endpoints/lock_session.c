@@ -93,7 +93,7 @@ void locks_patch_all(struct request *request) {
     size_t len;
     int64_t ttl_ms;
     const char *body = request_body(request, &len);
-    if (!lock_read_query(request, NULL)) return;
+    if (!read_query(request, NULL, false)) return;
     if (failed(body_lock_renewal(body, len, &errors, &ttl_ms))) {
         reply_invalid(request, &errors);
         return;
@@ -103,7 +103,7 @@ void locks_patch_all(struct request *request) {
 }
 
 void locks_delete_all(struct request *request) {
-    if (!lock_read_query(request, NULL)) return;
+    if (!read_query(request, NULL, false)) return;
     const char *token = lock_read_token(request);
     if (token != NULL) start_session(request, token, false, 0);
 }
@@ -167,7 +167,7 @@ void locks_list_all(struct request *request) {
     char after[CURSOR_NAME_MAX + 1] = "";
     const char *cursor = request_query(request, "cursor"), *prefix;
     size_t limit;
-    if (!lock_read_query(request, allowed) || !read_limit(request, &limit) || !read_prefix(request, &prefix)) return;
+    if (!read_query(request, allowed, false) || !read_limit(request, &limit) || !read_prefix(request, &prefix)) return;
     if (cursor != NULL && (!cursor_read_name(CURSOR_LOCKS, cursor, after) || after[0] == '\0')) {
         reply_invalid_field(request, "?cursor", "is not a cursor of this list");
         return;
