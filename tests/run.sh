@@ -4,7 +4,7 @@
 #   lint         the checkers, formatting, shellcheck, clang-tidy, the clang build, gcc -fanalyzer
 #   unit         one cmocka program per source file, under the address, undefined-behaviour and thread sanitizers
 #   integration  C against real servers, then tests/integration/test_*.py and tests/contract/test_*.py
-#   chaos        tests/chaos/test_*.py: kills, pauses, cuts
+#   chaos        tests/chaos/test_*.py: kills, pauses, cuts; LOCKSTOCK_TEST_FULL=1: those of the locks at full length
 # The last line tells how many tests ran; the exit status is 0 only when none failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char *kind_word(int64_t index) { return lock_kind_name((enum lock_kind)index); }
-static const char *mode_word(int64_t index) { return "exclusive"; }
+static const char *mode_word(int64_t index) { return lock_mode_name((enum lock_mode)index); }
 static const char *store_word(int64_t index) { return index == 0 ? "redis" : "database"; }
 static const char *down_word(int64_t index) { return index == 0 ? "closed" : "open"; }
 
@@ -41,7 +41,7 @@ static const struct field lock_list[] = {
      .min = 1,
      .max = LOCK_SET_MAX},
     WORD_FIELD("kind", kind, kind_word, LOCK_KIND_COUNT),
-    WORD_FIELD("mode", mode, mode_word, 1),
+    WORD_FIELD("mode", mode, mode_word, LOCK_MODE_COUNT),
     WORD_FIELD("store", store, store_word, 2),
     TTL_FIELD(struct lock_values, ttl_ms),
     {.name = "waitMs",
@@ -111,16 +111,23 @@ static void check_store(struct reader *reader, const struct lock_values *values)
     if (values->names != NULL) reader_find(reader, &(struct place){.name = "store"}, "a set is kept in redis");
 }
 
+static void check_mode(struct reader *reader, const struct lock_values *values) {
+    if (values->mode == LOCK_MODE_SHARED && values->kind != LOCK_KIND_RW)
+        reader_find(reader, &(struct place){.name = "mode"}, "must be exclusive with every kind but rw");
+}
+
 static RESULT read_lock(struct reader *reader, const struct fields *fields, struct lock_values *values) {
     reader_object(reader, fields, reader->root, NULL, values);
     check_token(reader, values->token);
     check_store(reader, values);
+    check_mode(reader, values);
     return reader_verdict(reader);
 }
 
 static void take(struct lock_values *values, struct lock_body *ret) {
     *ret = (struct lock_body){.ttl_ms = values->ttl_ms, .wait_ms = values->wait_ms, .metadata = dump(values->metadata)};
     ret->kind = values->store == 0 ? (enum lock_kind)values->kind : LOCK_KIND_DATABASE;
+    ret->mode = (enum lock_mode)values->mode;
     ret->when_down = values->down < 0 ? LOCK_DOWN_DEFAULT : values->down == 0 ? LOCK_DOWN_CLOSED : LOCK_DOWN_OPEN;
     memcpy(ret->token, values->token, sizeof ret->token);
     memcpy(ret->owner, values->owner, sizeof ret->owner);
@@ -170,6 +177,7 @@ RESULT body_lock_set(const char *body, size_t len, struct field_errors *errors, 
     reader_object(&reader, &set_fields, reader.root, NULL, &values);
     check_token(&reader, values.token);
     check_store(&reader, &values);
+    check_mode(&reader, &values);
     check_set(&reader, &values);
     TRY(reader_verdict(&reader));
     take(&values, &ret->terms);

@@ -8,7 +8,8 @@ struct lock_body {
     int64_t ttl_ms, wait_ms;
     char token[LOCK_TOKEN_MAX + 1]; /* "" = to be made by the service */
     char owner[LOCK_OWNER_MAX + 1]; /* "" = the caller's name and address */
-    enum lock_kind kind; /* DATABASE: "store": "database" */
+    enum lock_kind kind;            /* DATABASE: "store": "database" */
+    enum lock_mode mode;            /* shared: of kind rw */
     enum lock_when_down when_down;
     struct text metadata;   /* compact JSON object, empty = none */
     int64_t permits, limit; /* of a semaphore (limit 0: as it is); else 0 */

@@ -60,7 +60,7 @@ void document_lock_grant(struct text *out, const struct lock_grant_view *view) {
     if (view->permits > 0)
         member_integer(out, "permits", view->permits);
     else
-        member_string(out, "mode", "exclusive");
+        member_string(out, "mode", lock_mode_name(view->mode));
     if (view->is_set)
         write_locks(out, view);
     else
@@ -105,10 +105,13 @@ void document_lock_status(struct text *out, const struct lock_status_view *view)
     member_string_or_null(out, "kind", view->kind);
     member_name(out, "held");
     text_add_str(out, view->held ? "true" : "false");
-    member_string_or_null(out, "mode", view->held ? "exclusive" : "");
+    member_string_or_null(out, "mode", view->held ? lock_mode_name(view->mode) : "");
     member_name(out, "holders");
     text_add_char(out, '[');
-    if (view->holder != NULL) document_lock_holder(out, view->holder);
+    for (size_t i = 0; i < view->holder_count; i++) {
+        if (i > 0) text_add_char(out, ',');
+        document_lock_holder(out, &view->holders[i]);
+    }
     text_add_char(out, ']');
     member_or_null(out, "fence", view->fence, view->fence > 0);
     member_integer(out, "waiters", (int64_t)view->waiters);

@@ -30,8 +30,10 @@ void members_lock_kind(struct text *out, const char *kind);
 struct lock_status_view {
     const char *name, *kind; /* kind "" = null */
     bool held;
-    const struct lock_holder_view *holder; /* NULL = none to show */
-    int64_t fence;                         /* 0 = null */
+    enum lock_mode mode; /* when held */
+    const struct lock_holder_view *holders;
+    size_t holder_count;
+    int64_t fence; /* 0 = null */
     size_t waiters;
 };
 void document_lock_status(struct text *out, const struct lock_status_view *view);
@@ -65,6 +67,7 @@ struct lock_grant_view {
     size_t count;
     bool is_set;
     const char *token, *owner, *kind;
+    enum lock_mode mode;
     enum lock_safety safety;
     const int64_t *fences; /* one per name; NULL = null */
     int64_t ttl_ms, safe_for_ms, waited_ms;

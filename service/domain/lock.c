@@ -13,9 +13,15 @@
 const char *lock_kind_name(enum lock_kind kind) {
     static const char *const names[LOCK_KIND_ALL] = {[LOCK_KIND_LOCK] = "lock",
                                                      [LOCK_KIND_FAIR] = "fair",
+                                                     [LOCK_KIND_RW] = "rw",
                                                      [LOCK_KIND_SEMAPHORE] = "semaphore",
                                                      [LOCK_KIND_DATABASE] = "database"};
     return names[kind];
+}
+
+const char *lock_mode_name(enum lock_mode mode) {
+    static const char *const names[LOCK_MODE_COUNT] = {"exclusive", "shared"};
+    return names[mode];
 }
 
 const char *lock_safety_name(enum lock_safety safety) {

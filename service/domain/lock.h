@@ -23,13 +23,18 @@
 /* The words of a request and of the kind registry in Redis. */
 enum lock_kind {
     LOCK_KIND_LOCK,
-    LOCK_KIND_FAIR,  /* first come first served over all instances; no sets */
+    LOCK_KIND_FAIR, /* first come first served over all instances; no sets */
+    LOCK_KIND_RW,
     LOCK_KIND_COUNT, /* words of PUT /v1/locks; behind them what has a path of its own */
     LOCK_KIND_SEMAPHORE = LOCK_KIND_COUNT,
     LOCK_KIND_DATABASE, /* a lock with "store": "database" */
     LOCK_KIND_ALL
 };
 const char *lock_kind_name(enum lock_kind kind);
+
+/* How a name of kind rw is held: by one, or by many who only read. All other kinds: exclusive. */
+enum lock_mode { LOCK_MODE_EXCLUSIVE, LOCK_MODE_SHARED, LOCK_MODE_COUNT };
+const char *lock_mode_name(enum lock_mode mode);
 
 /* What protects a grant. */
 enum lock_safety { LOCK_SAFETY_REDIS, LOCK_SAFETY_DATABASE, LOCK_SAFETY_NONE };

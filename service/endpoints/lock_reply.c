@@ -1,5 +1,8 @@
 #include "endpoints/lock_reply.h"
 
+#include "base/memory.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #define RETRY_WHEN_FULL_S 1
@@ -65,15 +68,18 @@ struct lock_holder_view lock_holder_view_of(const struct lock_holder *holder) {
 }
 
 void lock_write_status(struct text *out, const struct lock_status *status) {
-    struct lock_holder_view holder = {0};
-    if (status->holder != NULL) holder = lock_holder_view_of(status->holder);
+    struct lock_holder_view *holders = mem_array(status->holder_count + 1, sizeof holders[0]);
+    for (size_t i = 0; i < status->holder_count; i++) holders[i] = lock_holder_view_of(&status->holders[i]);
     const struct lock_status_view view = {.name = status->name,
                                           .kind = status->kind,
                                           .held = status->held,
-                                          .holder = status->holder != NULL ? &holder : NULL,
+                                          .mode = status->mode,
+                                          .holders = holders,
+                                          .holder_count = status->holder_count,
                                           .fence = status->fence,
                                           .waiters = status->waiters};
     document_lock_status(out, &view);
+    free(holders);
 }
 
 static void write_held(struct text *extras, const struct lock_answer *answer, bool of_set) {

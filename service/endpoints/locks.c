@@ -45,6 +45,7 @@ static void reply_renewed(const struct lock_errand *errand, const struct lock_an
                                          .token = errand->token,
                                          .owner = answer->owner,
                                          .kind = answer->kind,
+                                         .mode = answer->mode,
                                          .safety = answer->safety,
                                          .fences = answer->fences,
                                          .ttl_ms = answer->ttl_ms,

@@ -30,6 +30,7 @@ static void take_terms(struct ask *ask, const struct ask_terms *terms) {
     ask->wait_until_ms = terms->received_ms + terms->wait_ms;
     ask->slice_until_ms = terms->received_ms + (terms->wait_ms < LOCK_SLICE_MS ? terms->wait_ms : LOCK_SLICE_MS);
     ask->ttl_ms = terms->ttl_ms;
+    ask->mode = terms->mode;
     ask->when_down = terms->when_down;
     ask->refusal = ERROR_LOCK_HELD;
     ask->is_here = terms->is_here;
@@ -48,6 +49,7 @@ static void renew_terms(struct place *place, const struct ask_terms *terms) {
     place->ttl_ms = terms->ttl_ms;
     place->token_made = terms->token_made;
     place->kind = terms->kind;
+    if (place->ask_count == 0 || terms->mode == LOCK_MODE_EXCLUSIVE) place->mode = terms->mode;
     place->permits = terms->permits;
     place->limit = terms->limit;
     (void)text_format(place->owner, sizeof place->owner, "%s", terms->owner);

@@ -116,7 +116,8 @@ static void tell(const struct peeking *peeking) {
     const struct lock_status status = {.name = peeking->name,
                                        .kind = lock_kind_name(LOCK_KIND_LOCK),
                                        .held = lease->state != LEASE_FREE,
-                                       .holder = lease->state != LEASE_FREE ? &holder : NULL,
+                                       .holders = &holder,
+                                       .holder_count = lease->state != LEASE_FREE,
                                        .fence = lease->fence,
                                        .waiters = queue == NULL ? 0 : queue->count};
     peeking->listener.fn(peeking->listener.arg, &status);

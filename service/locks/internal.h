@@ -15,6 +15,7 @@
 #define RETRY_MS_MAX 1000 /* retryAfterMs of a refusal: no longer than our own look */
 
 struct locks {
+    char id[LOCK_GRANT_SIZE]; /* of this instance, new at each start */
     struct loop *loop;
     struct pool *pool;
     struct redis *redis;
@@ -34,6 +35,8 @@ struct locks {
     size_t force_count;
     struct loop_timer *sweep_timer;
     bool sweeping;
+    struct loop_timer *rearm_timer;
+    bool rearming;
     char swept[LOCK_NAME_MAX + 1]; /* where the sweep goes on; "" = at the first name */
 };
 
@@ -58,15 +61,24 @@ struct grant_ref *grant_ref_free(struct grant_ref *ref);
 int64_t not_after_ms(const struct locks *locks);
 /* Fence as an argument: "" for 0. */
 void call_add_fence(struct call *call, int64_t fence);
-/* What holder_of of the scripts tells, from element `from` on. */
-void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, size_t from);
 
 struct grant {
     const int64_t *fences; /* one per name of the place */
     int64_t left_ms, sent_ms;
     int64_t permits; /* semaphore */
+    enum lock_mode mode;
     bool is_new;
 };
+
+/* holder.c */
+/* What holder_of of the scripts tells, from element `from` on. */
+void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, size_t from);
+/* The mode a script tells of. */
+enum lock_mode mode_read(const struct redis_value *value);
+/* What is known of the holder: nobody; as holder_of tells, from element `from` on; our own grant. */
+void queue_note_free(struct queue *queue);
+void queue_note_holder(struct queue *queue, const struct redis_value *value, size_t from);
+void queue_note_own(struct queue *queue, const struct place *place, const struct grant *grant);
 
 /* kinds.c: what differs from kind to kind. */
 struct kind_ways {
@@ -112,6 +124,8 @@ void place_settle(struct locks *locks, struct place *place);
 void place_due(struct locks *locks, struct place *place);
 /* All its asks get this answer. */
 void place_refuse(struct locks *locks, struct place *place, const struct lock_answer *answer);
+/* Its asks that would write are told that the token itself reads; if any is left, it waits on. */
+void place_refuse_own(struct locks *locks, struct place *place);
 /* The lock store is away: unprotected grants or LCK-003, as each ask wants it. */
 void place_down(struct locks *locks, struct place *place, const char *detail);
 /* Held now (is_new false: held before): all its asks are told. A place that nobody asks for any more gives a new grant
@@ -121,12 +135,6 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
 void ask_answer(struct ask *ask, const struct lock_answer *answer);
 void ask_down(struct locks *locks, struct ask *ask, const char *detail);
 struct lock_answer answer_new(enum error error);
-
-/* holder.c */
-/* What is known of the holder: nobody; as holder_of tells, from element `from` on; our own grant. */
-void queue_note_free(struct queue *queue);
-void queue_note_holder(struct queue *queue, const struct redis_value *value, size_t from);
-void queue_note_own(struct queue *queue, const struct place *place, const struct grant *grant);
 
 /* fair.c: places of kinds that are `lined`. */
 /* Asks for the place, now or once its call on the way is answered; it lines up when one of its asks waits. */
@@ -150,6 +158,12 @@ void status_tell(struct locks *locks, const char *name, const struct redis_value
 #define SWEEP_NAMES 256 /* in one script call; the next follows at once when a quarter of them had ended */
 void sweep_start(struct locks *locks);
 void sweep_stop(struct locks *locks);
+
+/* rearm.c: readers live as long as their leases, whatever a watchdog of Redisson's sets. */
+#define REARM_MS 4000  /* and as much in the script: together below the third of its timeout */
+#define REARM_NAMES 32 /* in one script call; the next follows at once when there are more */
+void rearm_start(struct locks *locks);
+void rearm_stop(struct locks *locks);
 
 /* force.c */
 /* The epoch is known, or not to be had: forces that waited for it go on. */

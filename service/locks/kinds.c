@@ -18,12 +18,21 @@ static const struct kind_ways ways[LOCK_KIND_ALL] = {
                         .release = SCRIPT_LOCK_RELEASE,
                         .channel = "redisson_lock__channel:",
                         .lined = true},
+    [LOCK_KIND_RW] = {.acquire = SCRIPT_RW_ACQUIRE,
+                      .renew = SCRIPT_LOCK_RENEW,
+                      .release = SCRIPT_LOCK_RELEASE,
+                      .channel = "redisson_rwlock:"},
     [LOCK_KIND_DATABASE] = {.channel = "redisson_lock__channel:", .in_database = true},
 };
 
 const struct kind_ways *kind_ways(enum lock_kind kind) { return &ways[kind]; }
 
 void kind_add_args(struct call *call, const struct place *place) {
+    if (place->kind == LOCK_KIND_RW) {
+        call_add_str(call, lock_mode_name(place->mode));
+        call_add_i64(call, place->counted);
+        call_add_str(call, place->locks->id);
+    }
     if (place->kind != LOCK_KIND_SEMAPHORE) return;
     call_add_i64(call, place->permits);
     call_add_i64(call, place->limit);

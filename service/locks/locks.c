@@ -16,8 +16,6 @@ void lock_holder_of(const char *credential, const char *token, char out[LOCK_HOL
     text_hex(digest, sizeof digest, out);
 }
 
-void lock_holder_done(struct lock_holder *holder) { text_done(&holder->metadata); }
-
 int64_t not_after_ms(const struct locks *locks) {
     if (fault_on(FAULT_NO_NOT_AFTER)) return INT64_MAX / 1000;
     return redis_now_ms(locks->redis) + locks->options.redis_timeout_ms + NOT_AFTER_SLACK_MS;
@@ -30,25 +28,6 @@ void call_add_fence(struct call *call, int64_t fence) {
         call_add_str(call, "");
     else
         call_add_i64(call, fence);
-}
-
-static int64_t number_or(const struct redis_value *value, int64_t absent) {
-    size_t len;
-    (void)redis_str(value, &len);
-    return redis_type_of(value) == REDIS_STR && len == 0 ? absent : redis_int(value);
-}
-
-void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, size_t from) {
-    size_t len;
-    const char *owner = redis_str(redis_at(value, from + 1), &len);
-    *ret = (struct lock_holder){.held = true, .metadata = text_new(0)};
-    ret->expires_in_ms = redis_int(redis_at(value, from));
-    ret->held_for_ms = number_or(redis_at(value, from + 2), -1);
-    ret->fence = number_or(redis_at(value, from + 3), 0);
-    ret->ours = ret->held_for_ms >= 0;
-    (void)text_format(ret->owner, sizeof ret->owner, "%s", owner);
-    const char *metadata = redis_str(redis_at(value, from + 4), &len);
-    text_add(&ret->metadata, metadata, len);
 }
 
 static const struct {
@@ -118,9 +97,11 @@ void locks_redis_changed(void *arg, bool up) {
     struct locks *locks = arg;
     if (up) {
         sweep_start(locks);
+        rearm_start(locks);
         return;
     }
     sweep_stop(locks);
+    rearm_stop(locks);
     fence_forget(locks->fence);
     queues_for_each(locks->queues, end_one, locks);
 }
@@ -156,6 +137,7 @@ bool locks_is_idle(const struct locks *locks) {
 
 struct locks *locks_new(struct loop *loop, struct pool *pool, const struct locks_options *options) {
     struct locks *locks = mem_new(sizeof *locks);
+    text_uuid(locks->id);
     locks->loop = loop;
     locks->pool = pool;
     locks->options = *options;
@@ -198,6 +180,7 @@ struct locks *locks_free(struct locks *locks) {
     queues_for_each(locks->queues, end_queue, locks);
     delivery_free_all(locks);
     locks->sweep_timer = loop_timer_free(locks->sweep_timer);
+    locks->rearm_timer = loop_timer_free(locks->rearm_timer);
     locks->queues = queues_free(locks->queues);
     locks->fence = fence_free(locks->fence);
     free(locks);

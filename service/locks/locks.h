@@ -82,9 +82,10 @@ struct lock_answer {
     const char *kind;                 /* LOCK_KIND; DONE of a renewal */
     const char *owner;                /* DONE of a renewal */
     int64_t permits;                  /* GRANTED, REPEATED, DONE of a semaphore's renewal; else 0 */
-    int64_t limit;                    /* LOCK_KIND: the semaphore has this limit; else 0 */
-    const char *detail;               /* may be NULL */
-    int retry_after_s;                /* -1 = the error's default */
+    enum lock_mode mode; /* GRANTED, REPEATED, DONE of a renewal: exclusive may answer who asked for shared */
+    int64_t limit;       /* LOCK_KIND: the semaphore has this limit; else 0 */
+    const char *detail;  /* may be NULL */
+    int retry_after_s;   /* -1 = the error's default */
 };
 typedef void (*lock_done_fn)(void *arg, const struct lock_answer *answer);
 
@@ -99,6 +100,7 @@ struct ask_terms {
     bool token_made; /* by the service: an undelivered grant goes back at once */
     int64_t ttl_ms, wait_ms, received_ms;
     enum lock_kind kind;
+    enum lock_mode mode; /* rw; else exclusive */
     enum lock_when_down when_down;
     char owner[LOCK_OWNER_MAX + 1];
     const char *metadata;       /* JSON text, "" = none; copied */
@@ -154,14 +156,18 @@ struct lock_forced {
 void locks_force(struct locks *locks, const char *name, void (*fn)(void *arg, const struct lock_forced *forced),
                  void *arg);
 
+#define LOCK_HOLDERS_MAX 500 /* told of by one status; the scripts hold the same bound */
+
 /* -- looking. Valid during the call; NULL: the store is away. */
 struct lock_status {
     const char *name;
     const char *kind; /* "" = not in use for a day */
     bool held;
-    const struct lock_holder *holder; /* NULL when free, and when another kind of thing stands at the name */
-    int64_t fence;                    /* of the last grant; 0 = none known */
-    size_t waiters;                   /* in this process */
+    enum lock_mode mode;
+    const struct lock_holder *holders; /* first come first; others' last */
+    size_t holder_count; /* 0 when free, and when another kind of thing stands at the name; 1 when exclusive */
+    int64_t fence;       /* of the last grant; 0 = none known */
+    size_t waiters;      /* in this process */
 };
 typedef void (*lock_status_fn)(void *arg, const struct lock_status *status);
 void locks_status(struct locks *locks, const char *name, lock_status_fn fn, void *arg);

@@ -71,6 +71,7 @@ void ask_down(struct locks *locks, struct ask *ask, const char *detail) {
         answer.outcome = LOCK_GRANTED;
         answer.safety = LOCK_SAFETY_NONE;
         answer.ttl_ms = ask->ttl_ms;
+        answer.mode = ask->mode;
         answer.safe_for_ms = lock_safe_for_ms(ask->ttl_ms, 0);
         metric_add(METRIC_LEASE_DEGRADED, 0, 1);
     }
@@ -80,6 +81,30 @@ void ask_down(struct locks *locks, struct ask *ask, const char *detail) {
 void place_down(struct locks *locks, struct place *place, const char *detail) {
     struct ask *ask;
     while ((ask = take_first(place)) != NULL) ask_down(locks, ask, detail);
+    place_settle(locks, place);
+}
+
+/* -- the token itself reads */
+
+/* It got the read lock, or has it: who asked to write must not believe that it may. */
+static void refuse_writers(struct place *place) {
+    struct lock_holder holder = place->queue->holder;
+    LIST_FOR_SAFE(node, &place->asks) {
+        struct ask *ask = CONTAINER_OF(node, struct ask, node);
+        if (ask->mode != LOCK_MODE_EXCLUSIVE) continue;
+        struct lock_answer answer = answer_new(ERROR_LOCK_HELD);
+        answer.holder = &holder;
+        answer.name = place->queue->name;
+        answer.retry_ms = RETRY_MS_MAX;
+        answer.detail = "the token itself holds it shared: release that first";
+        place_drop_ask(place, ask);
+        ask_answer(ask, &answer);
+    }
+}
+
+void place_refuse_own(struct locks *locks, struct place *place) {
+    refuse_writers(place);
+    place->mode = LOCK_MODE_SHARED;
     place_settle(locks, place);
 }
 
@@ -96,9 +121,11 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
     answer.safety = kind_ways(place->kind)->in_database ? LOCK_SAFETY_DATABASE : LOCK_SAFETY_REDIS;
     answer.permits = grant->permits;
     place->lined_up = false; /* its place in Redis became the grant */
+    answer.mode = grant->mode;
     answer.fences = ordered;
     answer.ttl_ms = grant->left_ms;
     answer.safe_for_ms = lock_safe_for_ms(grant->left_ms, clock_mono_ms() - grant->sent_ms);
+    if (grant->mode == LOCK_MODE_SHARED) refuse_writers(place);
     if (grant->is_new && place->ask_count > 0)
         answer.delivery = delivery_new(locks, place, place->ask_count);
     else if (grant->is_new)

@@ -19,6 +19,7 @@ struct ask {
     struct place *place;
     int64_t received_ms, wait_until_ms, slice_until_ms;
     int64_t ttl_ms;
+    enum lock_mode mode; /* what it asked for */
     enum lock_when_down when_down;
     enum error refusal; /* what it is told when its wait is over */
     bool (*is_here)(void *arg);
@@ -44,6 +45,7 @@ struct place {
     bool token_made;
     int64_t ttl_ms;
     enum lock_kind kind;
+    enum lock_mode mode;    /* exclusive when any of its asks is */
     int64_t permits, limit; /* semaphore */
     char owner[LOCK_OWNER_MAX + 1];
     char *metadata;          /* never NULL */

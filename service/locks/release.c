@@ -82,6 +82,7 @@ static void on_renewed(void *arg, const struct redis_value *value, bool sent) {
     answer.owner = redis_str(redis_at(result, 2), NULL);
     answer.kind = redis_str(redis_at(result, 3), NULL);
     answer.permits = redis_int(redis_at(result, 4));
+    answer.mode = mode_read(redis_at(result, 5));
     answer.ttl_ms = errand->ttl_ms;
     answer.safe_for_ms = lock_safe_for_ms(errand->ttl_ms, clock_mono_ms() - errand->sent_ms);
     if (!says(result, "held")) lock_answer_lost(&answer, result);
@@ -112,6 +113,7 @@ static void settle_next(struct errand *errand, const struct redis_value *result)
         int64_t fence = redis_int(redis_at(result, 3));
         struct grant grant = {.fences = &fence, .sent_ms = errand->sent_ms, .is_new = true};
         grant.left_ms = redis_int(redis_at(result, 4));
+        grant.mode = mode_read(redis_at(result, 5));
         metric_add(METRIC_LEASE_HANDOVERS, 0, 1);
         turn_granted(locks, next, &grant, true);
         return;
@@ -172,6 +174,8 @@ static void add_next(struct call *call, struct errand *errand, struct queue *que
     /* A turn that was left to others and not taken is left again, for longer, until it is taken or nobody listens. */
     bool yields = queue->handoffs >= HANDOFFS_MAX || queue->yield_ms > 0;
     call_add_i64(call, yields && !fault_on(FAULT_NO_YIELD));
+    call_add_str(call, lock_mode_name(errand->next->mode));
+    call_add_str(call, errand->locks->id);
 }
 
 void locks_release(struct locks *locks, const struct lock_ref *ref, lock_done_fn done, void *arg) {

@@ -19,6 +19,27 @@ static size_t waiters_of(struct locks *locks, const char *name) {
     return queue == NULL ? 0 : queue->count;
 }
 
+#define HEAD 3 /* elements before the holders */
+
+/* The array is the caller's to end. */
+static struct lock_holder *read_readers(const struct redis_value *result, size_t from, size_t *ret_count) {
+    size_t count = redis_len(result) > from + HEAD ? redis_len(result) - from - HEAD : 0;
+    struct lock_holder *holders = mem_array(count > 0 ? count : 1, sizeof holders[0]);
+    for (size_t i = 0; i < count; i++) lock_holder_read(&holders[i], redis_at(result, from + HEAD + i), 0);
+    *ret_count = count;
+    return holders;
+}
+
+static void tell_readers(struct lock_status *status, const struct redis_value *result, size_t from,
+                         const struct status_listener *listener) {
+    struct lock_holder *holders = read_readers(result, from, &status->holder_count);
+    status->mode = LOCK_MODE_SHARED;
+    status->holders = holders;
+    listener->fn(listener->arg, status);
+    for (size_t i = 0; i < status->holder_count; i++) lock_holder_done(&holders[i]);
+    free(holders);
+}
+
 void status_tell(struct locks *locks, const char *name, const struct redis_value *result, size_t from,
                  const struct status_listener *listener) {
     struct lock_holder holder = {0};
@@ -28,9 +49,14 @@ void status_tell(struct locks *locks, const char *name, const struct redis_value
                                  .held = strcmp(found, "free") != 0,
                                  .fence = redis_int(redis_at(result, from + 2)),
                                  .waiters = waiters_of(locks, name)};
+    if (strcmp(found, lock_mode_name(LOCK_MODE_SHARED)) == 0) {
+        tell_readers(&status, result, from, listener);
+        return;
+    }
     if (strcmp(found, "held") == 0) {
-        lock_holder_read(&holder, result, from + 3);
-        status.holder = &holder;
+        lock_holder_read(&holder, result, from + HEAD);
+        status.holders = &holder;
+        status.holder_count = 1;
         if (status.kind[0] == '\0') status.kind = lock_kind_name(LOCK_KIND_LOCK); /* a Java service's own */
     } else if (status.held) {
         status.kind = found;

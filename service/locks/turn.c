@@ -151,7 +151,8 @@ struct grant turn_read_grant(const struct place *place, const struct redis_value
     for (size_t i = 0; i < place->count; i++) fences[i] = redis_int(redis_at(value, 3 + i));
     return (struct grant){.fences = fences,
                           .left_ms = redis_int(redis_at(value, 2)),
-                          .permits = redis_int(redis_at(value, 3 + place->count))};
+                          .permits = redis_int(redis_at(value, 3 + place->count)),
+                          .mode = mode_read(redis_at(value, 4 + place->count))};
 }
 
 /* "none": a semaphore that nobody has said the size of. */
@@ -195,6 +196,14 @@ static enum verdict take_held(struct locks *locks, struct place *place, const st
     return moves ? HEAD_LEFT : HEAD_WAITS;
 }
 
+/* The token reads, and would write too: waiting would be for itself. */
+static enum verdict take_own(struct locks *locks, struct place *place, const struct redis_value *value) {
+    queue_note_holder(place->queue, value, 3);
+    place->ticket_until_ms = 0;
+    place_refuse_own(locks, place);
+    return HEAD_LEFT;
+}
+
 static enum verdict ask_again(struct locks *locks, struct place *place) {
     if (++place->lates < LATES_MAX) {
         turn(locks, place->queue);
@@ -219,10 +228,12 @@ static void count_found(const struct queue *queue) {
 void turn_granted(struct locks *locks, struct place *place, const struct grant *grant, bool handed) {
     struct queue *queue = place->queue;
     int64_t left_ms = grant->left_ms;
-    enum verdict verdict = kind_ways(place->kind)->shared ? HEAD_SHARES : HEAD_TOOK;
+    bool shares = kind_ways(place->kind)->shared || grant->mode == LOCK_MODE_SHARED;
+    enum verdict verdict = shares ? HEAD_SHARES : HEAD_TOOK;
     queue->asking = NULL;
     queue->pinned = true;
-    queue->handoffs = handed ? queue->handoffs + 1 : 0;
+    /* Who comes in beside others has taken no turn from anybody. */
+    if (handed || !shares) queue->handoffs = handed ? queue->handoffs + 1 : 0;
     if (handed) queue->yield_ms = 0;
     count_found(queue);
     queue_note_own(queue, place, grant);
@@ -245,6 +256,7 @@ static enum verdict take_refusal(struct locks *locks, struct place *place, const
     if (strcmp(what, "late") == 0) return ask_again(locks, place);
     place->lates = 0;
     if (strcmp(what, "held") == 0) return take_held(locks, place, value);
+    if (strcmp(what, "own") == 0) return take_own(locks, place, value);
     if (turn_refused(locks, place, value)) return HEAD_LEFT;
     fence_want(locks->fence); /* "epoch": its end turns all queues */
     return HEAD_WAITS;
@@ -324,6 +336,8 @@ static void on_looked(void *arg, const struct redis_value *value, bool sent) {
         place_granted(locks, place, &grant);
     } else if (answered && says(value, "kind")) {
         refuse_kind(locks, place, value);
+    } else if (answered && says(value, "own")) {
+        (void)take_own(locks, place, value);
     } else if (answered) {
         if (says(value, "held") && place->count == 1) queue_note_holder(queue, value, 3);
         if (says(value, "free")) queue_note_free(queue);

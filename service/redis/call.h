@@ -4,7 +4,7 @@
 
 #include "redis/redis.h"
 
-#define CALL_ARGS_MAX 16
+#define CALL_ARGS_MAX 17 /* lock_release with a next holder */
 
 struct call {
     enum redis_script script;

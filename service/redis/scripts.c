@@ -8,6 +8,7 @@ static const char *const texts[SCRIPT_COUNT] = {
     [SCRIPT_LOCK_STATUS] = script_lock_status,         [SCRIPT_LOCK_FENCE] = script_lock_fence,
     [SCRIPT_LOCK_NAMES] = script_lock_names,           [SCRIPT_LOCK_LIST] = script_lock_list,
     [SCRIPT_LOCK_FORCE] = script_lock_force,           [SCRIPT_LOCK_BIND] = script_lock_bind,
+    [SCRIPT_RW_ACQUIRE] = script_rw_acquire,           [SCRIPT_RW_REARM] = script_rw_rearm,
     [SCRIPT_FAIR_ACQUIRE] = script_fair_acquire,       [SCRIPT_FAIR_BEAT] = script_fair_beat,
     [SCRIPT_FAIR_LEAVE] = script_fair_leave,           [SCRIPT_SEMAPHORE_ACQUIRE] = script_semaphore_acquire,
     [SCRIPT_SEMAPHORE_RENEW] = script_semaphore_renew, [SCRIPT_SEMAPHORE_RELEASE] = script_semaphore_release,

@@ -15,6 +15,8 @@ extern const char script_lock_names[];
 extern const char script_lock_list[];
 extern const char script_lock_force[];
 extern const char script_lock_bind[];
+extern const char script_rw_acquire[];
+extern const char script_rw_rearm[];
 extern const char script_fair_acquire[];
 extern const char script_fair_beat[];
 extern const char script_fair_leave[];

@@ -1,10 +1,11 @@
-"""Long lines: a thousand waiters in order with one Redis call per hand-over, two instances in turns, ten thousand parked
-requests in little memory. Times are printed; only what no slow machine excuses is asserted."""
+"""Long lines: a thousand waiters in order with one Redis call per hand-over, two instances in turns, ten thousand
+parked requests in little memory. Times are printed; only what no slow machine excuses is asserted."""
 
 import asyncio
 import os
 import re
 import resource
+import select
 import statistics
 import sys
 import time
@@ -22,16 +23,18 @@ CROWD = 10000
 CROWD_SERVED = CROWD if FULL else 500
 DESCRIPTORS = CROWD + 300
 WAITER_BYTES_MAX = 8192
+# So long that a crowd on a busy machine does not count as a Redis that is away: that is the breaker's own test.
+ENV = {"LOCKSTOCK_REDIS_TIMEOUT_MS": "5000"}
 LOCAL_HANDOVERS = 8  # in a row while others wait (locks/internal.h)
 
 
 class LineCase(LockCase):
     INSTANCES = 0
 
-    def serve(self, count=1, faults=None, **env):
+    def serve(self, count=1, faults=None):
         self.services[:] = []
         for name in "ab"[:count]:
-            one = self.instance(name, faults=faults, env=env).start()
+            one = self.instance(name, faults=faults, env=ENV).start()
             self.addCleanup(one.kill)
         self.until_redis()
         self.http = self.client()
@@ -139,9 +142,11 @@ class Turns(LineCase):
         name = self.name()
         begun = time.monotonic()
         served = asyncio.run(self._come(name, self.held(name, ttlMs=60000)))
-        print(f"    {len(served)} grants in {time.monotonic() - begun:.1f} s", file=sys.stderr)
         self.assertEqual(sorted(served), list(range(2 * self.EACH)))
-        return max(place - 2 * number for place, number in enumerate(served))
+        most = max(place - 2 * number for place, number in enumerate(served))
+        print(f"    {len(served)} grants in {time.monotonic() - begun:.1f} s, at most {most} beyond the double",
+              file=sys.stderr)
+        return most
 
     def test_turns__when_both_have_a_line__then_nobody_waits_more_than_about_twice_its_share(self):
         self.assertLessEqual(self.overtaken(), 4 * LOCAL_HANDOVERS)
@@ -178,21 +183,35 @@ class Crowd(LineCase):
         if SLOW == 1:
             self.assertLessEqual(each, WAITER_BYTES_MAX)  # a sanitizer's memory is its own
         self.assert_problem(self.put(name, waitMs=1000), 429, "LCK-004")
-        times = []
-        for one in line[:min(CROWD_SERVED, len(first))]:
-            holder, took = self.hand_over(holder, one)
-            times.append(took)
-        print(f"    hand-over median {statistics.median(times) * 1000:.2f} ms", file=sys.stderr)
-        self.answer_rest(service, holder, line[len(times):])
+        holder, rest = self.serve_some(holder, line, CROWD_SERVED)
+        self.answer_rest(service, holder, rest)
+
+    def serve_some(self, holder, waiting, count):
+        """Hand-over by hand-over, to whoever it is; (the holder, those who wait on)."""
+        epoll, by_fd, times = select.epoll(), {one.socket.fileno(): one for one in waiting}, []
+        for fd in by_fd:
+            epoll.register(fd, select.EPOLLIN)
+        while by_fd and len(times) < count:
+            begun = time.monotonic()
+            self.let_go(holder)
+            ready = epoll.poll(10 * SLOW)
+            self.assertEqual(len(ready), 1, "one is granted at a time")
+            reply = by_fd.pop(ready[0][0]).reply()
+            times.append(time.monotonic() - begun)
+            epoll.unregister(ready[0][0])
+            self.assertEqual(reply.status, 201, reply)
+            self.assertGreater(reply.json["fence"], holder["fence"])
+            holder = reply.json
+        print(f"    {len(times)} served, median {statistics.median(times) * 1000:.2f} ms", file=sys.stderr)
+        return holder, list(by_fd.values())
 
     def answer_rest(self, service, holder, rest):
-        """Whoever comes is released; then the instance drains, and nobody is left without an answer."""
+        """One more is granted; then the instance drains, and nobody is left without an answer."""
         self.let_go(holder)
         service.terminate()
         statuses = [one.reply(20 * SLOW).status for one in rest]
-        self.assertEqual(len(statuses), len(rest))
         self.assertLessEqual(set(statuses), {201, 503})
-        self.assertGreaterEqual(statuses.count(503), len(rest) - 1)
+        self.assertLessEqual(statuses.count(201), 1)
         self.assertEqual(service.exit_status(15), 0)
 
 

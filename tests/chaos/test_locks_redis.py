@@ -114,7 +114,8 @@ class Trouble(LockCase):
             self.assertEqual(overlaps(grants)[:3], [])
 
     def assert_lost(self, grant, *reasons, number=0):
-        problem = self.assert_problem(self.patch(grant["name"], grant["token"], http=self.client(number)), 410, "LCK-002")
+        reply = self.patch(grant["name"], grant["token"], http=self.client(number))
+        problem = self.assert_problem(reply, 410, "LCK-002")
         self.assertIn(problem["reason"], reasons)
 
 

@@ -91,7 +91,8 @@ class Crowd:
             self.faults.append(f"refused: {refusal}")
             return
         self.grants.append(grant)
-        await {"die": self._die, "oversleep": self._oversleep, "renew": self._renew, "work": self._work}[fate](wire, grant)
+        ways = {"die": self._die, "oversleep": self._oversleep, "renew": self._renew, "work": self._work}
+        await ways[fate](wire, grant)
 
     async def _hang_up(self, wire, terms):
         try:

@@ -6,6 +6,7 @@ from .locks import Parked, token
 from .wait import eventually
 
 LOCK, SET, SEMAPHORE = "/v1/locks/walk", "/v1/locks", "/v1/semaphores/permits"
+RW = "/v1/locks/walk-rw"
 
 
 def key_of(secret):
@@ -37,11 +38,24 @@ class LockWalk:
             waiting = Parked(self.service.port, path, {**body, "waitMs": 60000})
             self.addCleanup(waiting.close)
             self.later.append((path, waiting, mine))
+        self.walk_reading()
         self.redis.call("SET", "walk/string", "x")
         self.walk(409, "PUT", "/v1/locks/walk%2Fstring", {}, "LCK-005")
         self.walk(409, "PUT", SET, {"names": ["walk/c", "walk/string"]}, "LCK-005")
         self.walk(409, "DELETE", "/v1/locks/walk%2Fstring?force=true&reason=x", code="LCK-005")
         self.walk(404, "PUT", "/v1/semaphores/nobody-knows", {}, "SYS-013")
+
+    def walk_reading(self):
+        reads = {"kind": "rw", "mode": "shared"}
+        secrets = [self.walk(201, "PUT", RW, reads).json["token"] for _ in range(2)]
+        self.walk(200, "PUT", RW, {**reads, "token": secrets[0]})
+        self.walk(423, "PUT", RW, {"kind": "rw"}, "LCK-001")
+        self.walk(409, "PUT", RW, {}, "LCK-005")
+        self.walk(400, "PUT", RW, {"mode": "shared"}, "SYS-003")
+        self.assertEqual(len(self.walk(200, "GET", RW).json["holders"]), 2)
+        for secret in secrets:
+            self.walk(200, "PATCH", RW, {}, headers=self.as_holder(secret))
+            self.walk(204, "DELETE", RW, headers=self.as_holder(secret))
 
     def walk_full(self, path, body):
         """Somebody waits already where only one may; a token that holds as much as it may."""

@@ -53,6 +53,23 @@ static void body_lock__when_fair__then_so_and_no_set(void **state) {
     assert_string_equal(errors.list[0].pointer, "/kind");
 }
 
+static void body_lock__when_rw__then_with_a_mode(void **state) {
+    static const struct {
+        const char *body;
+        enum lock_mode mode;
+    } cases[] = {{"{\"kind\":\"rw\"}", LOCK_MODE_EXCLUSIVE},
+                 {"{\"kind\":\"rw\",\"mode\":\"exclusive\"}", LOCK_MODE_EXCLUSIVE},
+                 {"{\"mode\":\"shared\",\"kind\":\"rw\"}", LOCK_MODE_SHARED}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct field_errors errors = {0};
+        struct lock_body body;
+        assert_false(failed(read_body(cases[i].body, &errors, &body)));
+        assert_int_equal(body.kind, LOCK_KIND_RW);
+        assert_int_equal(body.mode, cases[i].mode);
+        lock_body_done(&body);
+    }
+}
+
 static void body_lock__when_wrong__then_the_field_is_named(void **state) {
     static const struct {
         const char *body, *pointer;
@@ -67,6 +84,8 @@ static void body_lock__when_wrong__then_the_field_is_named(void **state) {
         {"{\"owner\":\"\"}", "/owner"},
         {"{\"kind\":\"other\"}", "/kind"},
         {"{\"mode\":\"none\"}", "/mode"},
+        {"{\"mode\":\"shared\"}", "/mode"},
+        {"{\"kind\":\"rw\",\"store\":\"database\"}", "/kind"},
         {"{\"store\":\"disk\"}", "/store"},
         {"{\"onRedisDown\":1}", "/onRedisDown"},
         {"{\"metadata\":[]}", "/metadata"},
@@ -245,6 +264,7 @@ int main(void) {
         cmocka_unit_test(body_lock__when_absent_or_empty__then_defaults),
         cmocka_unit_test(body_lock__when_everything_is_given__then_taken),
         cmocka_unit_test(body_lock__when_fair__then_so_and_no_set),
+        cmocka_unit_test(body_lock__when_rw__then_with_a_mode),
         cmocka_unit_test(body_lock__when_wrong__then_the_field_is_named),
         cmocka_unit_test(body_lock__when_metadata_has_2048_bytes__then_taken_and_with_one_more_refused),
         cmocka_unit_test(body_lock_set__when_names_are_right__then_taken_in_their_order),

@@ -67,7 +67,10 @@ static void lock_safe_for_ms__when_time_passes__then_less_than_is_left_and_never
 static void words__then_as_in_the_api(void **state) {
     assert_string_equal(lock_kind_name(LOCK_KIND_LOCK), "lock");
     assert_string_equal(lock_kind_name(LOCK_KIND_FAIR), "fair");
+    assert_string_equal(lock_kind_name(LOCK_KIND_RW), "rw");
     assert_string_equal(lock_kind_name(LOCK_KIND_SEMAPHORE), "semaphore");
+    assert_string_equal(lock_mode_name(LOCK_MODE_EXCLUSIVE), "exclusive");
+    assert_string_equal(lock_mode_name(LOCK_MODE_SHARED), "shared");
     assert_string_equal(lock_kind_name(LOCK_KIND_DATABASE), "database");
     assert_string_equal(lock_safety_name(LOCK_SAFETY_REDIS), "redis");
     assert_string_equal(lock_safety_name(LOCK_SAFETY_DATABASE), "database");

@@ -95,11 +95,20 @@ static void document_semaphore_status__when_in_use_or_not__then_holders_with_per
 
 static void document_lock_status__when_held_free_or_unknown__then_so(void **state) {
     struct lock_status_view view = {
-        .name = "n", .kind = "lock", .held = true, .holder = &ours, .fence = 7, .waiters = 2};
+        .name = "n", .kind = "lock", .held = true, .holders = &ours, .holder_count = 1, .fence = 7, .waiters = 2};
     AUTO_TEXT out = text_new(0);
     document_lock_status(&out, &view);
     assert_string_equal(text_str(&out), "{\"name\":\"n\",\"kind\":\"lock\",\"held\":true,\"mode\":\"exclusive\","
                                         "\"holders\":[" OURS "],\"fence\":7,\"waiters\":2}");
+    text_clear(&out);
+    const struct lock_holder_view readers[] = {ours, foreign};
+    view = (struct lock_status_view){.name = "n", .kind = "rw", .held = true, .mode = LOCK_MODE_SHARED};
+    view.holders = readers;
+    view.holder_count = 2;
+    document_lock_status(&out, &view);
+    assert_string_equal(text_str(&out), "{\"name\":\"n\",\"kind\":\"rw\",\"held\":true,\"mode\":\"shared\","
+                                        "\"holders\":[" OURS ",{\"owner\":null,\"fence\":null,\"heldForMs\":null,"
+                                        "\"expiresInMs\":null,\"metadata\":null}],\"fence\":null,\"waiters\":0}");
     text_clear(&out);
     view = (struct lock_status_view){.name = "n", .kind = ""};
     document_lock_status(&out, &view);

@@ -27,6 +27,8 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
         {SCRIPT_LOCK_LIST, "'sweep'"},
         {SCRIPT_LOCK_FORCE, "'forced'"},
         {SCRIPT_LOCK_BIND, "'bound'"},
+        {SCRIPT_RW_ACQUIRE, "'own'"},
+        {SCRIPT_RW_REARM, "rearm_holds"},
         {SCRIPT_FAIR_ACQUIRE, "'queued'"},
         {SCRIPT_FAIR_BEAT, "go_through"},
         {SCRIPT_FAIR_LEAVE, "give_up(name, holder)"},

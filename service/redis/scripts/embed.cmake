@@ -1,17 +1,18 @@
-# cmake -DOUT=scripts_text.c -DSOURCES=a.lua,b.lua -DCOMMON=lock_common.lua -DFAIR=fair_common.lua
+# cmake -DOUT=scripts_text.c -DSOURCES=a.lua,b.lua -DCOMMON=lock_common.lua -DRW=rw_common.lua -DFAIR=fair_common.lua
 #   -DSEMAPHORE=semaphore_common.lua -P embed.cmake
-# Writes one C file with `const char script_<name>[]`, the bytes of each source and a NUL. Sources named lock_… and
-# fair_… have COMMON and FAIR before them, those named semaphore_… COMMON and SEMAPHORE.
+# Writes one C file with `const char script_<name>[]`, the bytes of each source and a NUL. Sources named lock_…,
+# rw_… and fair_… have COMMON, RW and FAIR before them, those named semaphore_… COMMON and SEMAPHORE.
 string(REPLACE "," ";" sources "${SOURCES}")
 set(text "// Made from the sources of redis/scripts/.\n#include \"redis/scripts.h\"\n")
 file(READ ${COMMON} common HEX)
+file(READ ${RW} rw HEX)
 file(READ ${FAIR} fair HEX)
 file(READ ${SEMAPHORE} semaphore HEX)
 foreach(source ${sources})
   get_filename_component(name ${source} NAME_WE)
   file(READ ${source} bytes HEX)
-  if(name MATCHES "^(lock|fair)_")
-    set(bytes "${common}${fair}${bytes}")
+  if(name MATCHES "^(lock|rw|fair)_")
+    set(bytes "${common}${rw}${fair}${bytes}")
   elseif(name MATCHES "^semaphore_")
     set(bytes "${common}${semaphore}${bytes}")
   endif()

@@ -7,7 +7,7 @@ if redis.call('HGET', record_of(name), 'kind') == 'database' then
     return {now, 'kind', 'database'}
 end
 local found = look_at(name)
-if found ~= 'none' and found ~= 'lock' then
+if found ~= 'none' and found ~= 'lock' and found ~= 'rw' then
     return {now, 'kind', found}
 end
 local stands, standing = marker_stands(ARGV[1])
@@ -16,7 +16,9 @@ if not stands then
 end
 local reply = {now, 'free', next_fence(name, ARGV[1], ARGV[2])}
 local record = record_of(name)
-if found == 'lock' then
+if found == 'rw' then
+    reply = {now, 'forced', reply[3], rw_force(name, now)}
+elseif found == 'lock' then
     reply = {now, 'forced', reply[3], holder_of(name, now)}
     redis.call('DEL', name)
     redis.call('ZREM', NAMES, name)

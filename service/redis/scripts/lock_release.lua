@@ -5,10 +5,10 @@
 --       4 own subscribers of the channel (0 or 1)   5 "" or "next", then of the next holder:
 --       6 holder   7 lease in ms   8 last moment in Redis Unix ms   9 fence marker believed in   10 grant id   11 owner
 --       12 metadata   13 kind   14 prefixes of names with Redisson's fences   15 "1": hand on only when nobody else
---       listens
+--       listens   16 mode   17 instance
 -- Reply {now, r1, r2, ...}, each
 --   {"released", subscribers that heard it, ms it was held}
---   {"handed", 0, ms it was held, fence, lease}
+--   {"handed", 0, ms it was held, fence, lease}; of a read-write lock: then the mode
 --   {"already"}   released less than RELEASED_KEPT ago
 --   {"lost", reason, since}
 local holder, fence, grant_id = ARGV[1], ARGV[2], ARGV[3]
@@ -46,6 +46,20 @@ local function hand_on(name)
     return grant(name, terms, ARGV[9], now), ttl
 end
 
+-- As rw_release asks for it; a writer that waits elsewhere goes before a reader here.
+local function hand_on_rw(name)
+    if not can_hand_on(name, rw_channel_of(name)) then
+        return nil
+    end
+    if ARGV[16] == SHARED and rw_is_wanted(name, ARGV[17], now) then
+        return nil
+    end
+    local ttl = tonumber(ARGV[7])
+    local terms = {holder = ARGV[6], ttl = ttl, grant = ARGV[10], owner = ARGV[11], metadata = ARGV[12],
+        fenced = ARGV[14], mode = ARGV[16]}
+    return rw_grant(name, terms, ARGV[9], now), ttl, terms.mode
+end
+
 local function gone(name)
     local reason, since = loss_of(name, holder, now)
     local stone = redis.call('GET', tombstone_of(name, holder)) or ''
@@ -61,6 +75,9 @@ local function gone(name)
 end
 
 local function release(name)
+    if is_rw(name) then
+        return rw_release(name, holder, fence, grant_id, now, hand_on_rw)
+    end
     if not is_held_by(name, holder) then
         return gone(name)
     end

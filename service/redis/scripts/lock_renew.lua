@@ -1,7 +1,8 @@
 -- Prolongs leases to now + ttl, each name by itself. Never creates one. Renewing shows that the grant arrived.
 -- KEYS  names
 -- ARGV  1 holder   2 lease in ms   3 fence ("" = whichever)
--- Reply {now, r1, r2, ...}, each {"held", fence, owner, kind} or {"lost", reason, since}
+-- Reply {now, r1, r2, ...}, each {"held", fence, owner, kind} or {"lost", reason, since}; of a read-write lock behind the
+--       kind: nothing, mode
 local holder, ttl, fence = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 if not lease_is_good(ttl) then
     return redis.error_reply('ERR lease out of range')
@@ -10,6 +11,9 @@ end
 local now = clock()
 
 local function renew(name)
+    if is_rw(name) then
+        return rw_renew(name, holder, ttl, fence, now)
+    end
     if not is_held_by(name, holder) then
         redis.call('ZREM', names_of(holder), name)
         return {'lost', loss_of(name, holder, now)}
