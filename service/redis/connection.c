@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICKS_PER_TIMEOUT = 10, LAST_LOOK_MS = 1, REASON_SIZE = 160 };
+enum { TICKS_PER_TIMEOUT = 10, PATIENCE_TIMEOUTS = 10, LAST_LOOK_MS = 1, REASON_SIZE = 160 };
 
 struct call {
     struct list node; /* in connection->calls until answered */
@@ -42,7 +42,8 @@ struct connection {
     struct connection_events owner;
     struct list calls;
     size_t call_count;
-    uint64_t tick, tick_max; /* a call is too old when it was born more than tick_max ticks ago */
+    uint64_t tick, tick_max; /* a call is too old when nothing came, and it was born, more than tick_max ticks ago */
+    uint64_t read_tick;      /* of the last bytes */
     uint64_t flushes;        /* times the connected socket took bytes: what was queued before may be on its way */
     uint64_t reads;          /* times the socket was readable */
     uint64_t reads_at_last_look;
@@ -112,6 +113,7 @@ static void on_events(void *arg, int events) {
     enter(connection);
     if ((events & LOOP_READ) && connection->context != NULL) {
         connection->reads++;
+        connection->read_tick = connection->tick;
         redisAsyncHandleRead(connection->context);
     }
     if ((events & LOOP_WRITE) && connection->context != NULL) {
@@ -154,9 +156,18 @@ static bool is_unanswered(struct connection *connection) {
     return looked;
 }
 
+/* Answers come in the order of the calls, so while bytes come the oldest call is being worked towards: a burst of
+ * thousands is no outage. Not without end, though. */
+static bool is_young(const struct connection *connection) {
+    uint64_t born = oldest_tick(connection);
+    uint64_t moved = born > connection->read_tick ? born : connection->read_tick;
+    return connection->tick - moved <= connection->tick_max &&
+           connection->tick - born <= connection->tick_max * PATIENCE_TIMEOUTS;
+}
+
 static void check_age(struct connection *connection) {
     connection->tick++;
-    if (connection->tick - oldest_tick(connection) <= connection->tick_max) {
+    if (is_young(connection)) {
         connection->last_look = false;
         arm(connection);
     } else if (!is_unanswered(connection)) {
