@@ -43,11 +43,11 @@ bool cursor_read(char kind, const char *cursor, int64_t *ret_id) {
 }
 
 void cursor_write_name(char kind, const char *name, char out[CURSOR_NAME_SIZE]) {
-    unsigned char bytes[CURSOR_NAME_MAX + 1] = {(unsigned char)kind};
-    size_t len = strlen(name);
-    assert(len <= CURSOR_NAME_MAX);
-    memcpy(bytes + 1, name, len);
-    text_hex(bytes, len + 1, out);
+    char bytes[CURSOR_NAME_MAX + 2] = {kind};
+    bool fits = text_copy(bytes + 1, sizeof bytes - 1, name);
+    assert(fits);
+    (void)fits;
+    text_hex((const unsigned char *)bytes, strlen(name) + 1, out);
 }
 
 bool cursor_read_name(char kind, const char *cursor, char ret[CURSOR_NAME_MAX + 1]) {
