@@ -309,7 +309,8 @@ class DatabaseAway(DatabaseCase):
         self.assert_problem(self.patch(name, grant["token"], ttlMs=60000), 503, "LCK-003")
         self.stack.heal()
         eventually(lambda: self.patch(name, grant["token"], ttlMs=60000).status == 200, 20, "renewed")
-        self.assertEqual(self.put(name).status, 423)
+        # A worker whose connection the kill broke a moment ago may answer one more 503.
+        eventually(lambda: self.put(name).status == 423, 20, "still held")
 
 
 if __name__ == "__main__":
