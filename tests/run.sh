@@ -48,6 +48,16 @@ run_ctest() {
     count $((all > bad ? all - bad : 0)) "$bad"
 }
 
+# Tests of time on a loaded machine can miss: up to three that failed are run once more, alone, and named. One that fails twice has failed.
+second_try() {
+    local folder=$1 log=$2 bad=$3 names
+    mapfile -t names < <(grep -oP '^(?:FAIL|ERROR): .*\(\K[\w.]+(?=\))' "$log" | sort -u)
+    ((${#names[@]} >= 1 && ${#names[@]} <= 3 && ${#names[@]} >= bad)) || return 1
+    say "once more, alone: ${names[*]}"
+    (cd "tests/$folder" && timeout 600 /usr/bin/python3 -m unittest -v "${names[@]}") || return 1
+    say "UNSTEADY, passed at the second try: ${names[*]}"
+}
+
 run_unittest() {
     local folder=$1 log=$logs/$1.log status all bad left_out
     mkdir -p "$(dirname "$log")"
@@ -56,6 +66,7 @@ run_unittest() {
     all=$(number "$log" '^Ran ')
     bad=$(($(number "$log" '^FAILED.*failures=') + $(number "$log" '^FAILED.*errors=')))
     bad=$(settle "$status" "$bad")
+    if ((bad > 0)) && second_try "$folder" "$log" "$bad"; then bad=0; fi
     left_out=$(number "$log" '^(?:OK|FAILED).*skipped=')
     all=$((all - bad - left_out))
     count $((all > 0 ? all : 0)) "$bad" "$left_out"
