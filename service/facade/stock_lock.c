@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "facade/internal.h"
 #include "metrics/metrics.h"
+#include "redis/call.h"
 
 #include <stdlib.h>
 
@@ -29,43 +30,10 @@ struct leftover {
     int64_t products[];
 };
 
-/* Key texts of some products and the call's arguments, freed together. */
-struct call_texts {
-    struct text *keys;
-    size_t key_count;
-    struct text args[3];
-    size_t arg_count;
-};
-
-static void add_key(struct call_texts *texts, int64_t product_id) {
-    struct text *key = &texts->keys[texts->key_count++];
-    *key = text_new(0);
-    text_add_str(key, KEY_PREFIX);
-    text_add_i64(key, product_id);
-}
-
-static void add_arg_str(struct call_texts *texts, const char *value) {
-    struct text *arg = &texts->args[texts->arg_count++];
-    *arg = text_new(0);
-    text_add_str(arg, value);
-}
-
-static void add_arg_i64(struct call_texts *texts, int64_t value) {
-    struct text *arg = &texts->args[texts->arg_count++];
-    *arg = text_new(0);
-    text_add_i64(arg, value);
-}
-
-static void call_texts_done(struct call_texts *texts) {
-    for (size_t i = 0; i < texts->key_count; i++) text_done(&texts->keys[i]);
-    for (size_t i = 0; i < texts->arg_count; i++) text_done(&texts->args[i]);
-    free(texts->keys);
-}
-#define AUTO_CALL_TEXTS __attribute__((cleanup(call_texts_done))) struct call_texts
-
-static void call(struct facade *facade, enum redis_script script, const struct call_texts *texts, redis_fn fn,
-                 void *arg) {
-    redis_eval(facade->redis, script, texts->keys, texts->key_count, texts->args, texts->arg_count, fn, arg);
+static void add_product(struct call *call, int64_t product_id) {
+    char key[sizeof KEY_PREFIX + 20];
+    (void)text_format(key, sizeof key, KEY_PREFIX "%lld", (long long)product_id);
+    call_add_key(call, key);
 }
 
 /* -- leftovers: what may stand in Redis with nobody to let it go */
@@ -110,10 +78,10 @@ void facade_clean_up(void *arg) {
     struct list *node;
     while ((node = list_pop(&todo)) != NULL) {
         struct leftover *leftover = CONTAINER_OF(node, struct leftover, node);
-        AUTO_CALL_TEXTS texts = {.keys = mem_array(leftover->count + 1, sizeof(struct text))};
-        for (size_t i = 0; i < leftover->count; i++) add_key(&texts, leftover->products[i]);
-        add_arg_str(&texts, leftover->field);
-        call(facade, SCRIPT_TRAIN_RELEASE, &texts, on_cleaned, leftover);
+        AUTO_CALL call = call_new(SCRIPT_TRAIN_RELEASE);
+        for (size_t i = 0; i < leftover->count; i++) add_product(&call, leftover->products[i]);
+        call_add_str(&call, leftover->field);
+        call_send(&call, facade->redis, on_cleaned, leftover);
     }
 }
 
@@ -182,23 +150,22 @@ void stock_lock_acquire(struct train *train) {
         return;
     }
     int64_t not_after = redis_now_ms(facade->redis) + facade->options.redis_timeout_ms + NOT_AFTER_SLACK_MS;
-    AUTO_CALL_TEXTS texts = {.keys = mem_array(train->product_count, sizeof(struct text))};
-    for (size_t i = 0; i < train->product_count; i++) add_key(&texts, train->lanes[i]->key);
-    add_arg_str(&texts, train->field);
-    add_arg_i64(&texts, facade->options.lock_lease_ms);
-    add_arg_i64(&texts, fault_on(FAULT_NO_NOT_AFTER) ? 0 : not_after);
+    AUTO_CALL call = call_new(SCRIPT_TRAIN_ACQUIRE);
+    for (size_t i = 0; i < train->product_count; i++) add_product(&call, train->lanes[i]->key);
+    call_add_str(&call, train->field);
+    call_add_i64(&call, facade->options.lock_lease_ms);
+    call_add_i64(&call, fault_on(FAULT_NO_NOT_AFTER) ? 0 : not_after);
     train->sent_ms = clock_mono_ms();
-    call(facade, SCRIPT_TRAIN_ACQUIRE, &texts, on_acquired, train);
+    call_send(&call, facade->redis, on_acquired, train);
 }
 
 /* -- renew */
 
-static bool add_held_keys(struct train *train, struct call_texts *texts) {
-    texts->keys = mem_array(train->product_count + 1, sizeof(struct text));
+static bool add_held_keys(const struct train *train, struct call *call) {
     for (size_t i = 0; i < train->product_count; i++)
-        if (train->held[i]) add_key(texts, train->lanes[i]->key);
-    add_arg_str(texts, train->field);
-    return texts->key_count > 0;
+        if (train->held[i]) add_product(call, train->lanes[i]->key);
+    call_add_str(call, train->field);
+    return call->key_count > 0;
 }
 
 static void lose(struct train *train, size_t index) {
@@ -230,11 +197,11 @@ static void on_renewed(void *arg, const struct redis_value *value, bool sent) {
 
 static void renew(void *arg) {
     struct train *train = arg;
-    AUTO_CALL_TEXTS texts = {0};
-    if (train->calls > 0 || !add_held_keys(train, &texts) || !redis_is_up(train->facade->redis)) return;
-    add_arg_i64(&texts, train->facade->options.lock_lease_ms);
+    AUTO_CALL call = call_new(SCRIPT_TRAIN_RENEW);
+    if (train->calls > 0 || !add_held_keys(train, &call) || !redis_is_up(train->facade->redis)) return;
+    call_add_i64(&call, train->facade->options.lock_lease_ms);
     train->calls++;
-    call(train->facade, SCRIPT_TRAIN_RENEW, &texts, on_renewed, train);
+    call_send(&call, train->facade->redis, on_renewed, train);
 }
 
 void stock_lock_start_renewal(struct train *train) {
@@ -289,16 +256,16 @@ static void on_released(void *arg, const struct redis_value *value, bool sent) {
 }
 
 void stock_lock_release(struct train *train) {
-    AUTO_CALL_TEXTS texts = {0};
+    AUTO_CALL call = call_new(SCRIPT_TRAIN_RELEASE);
     train->unlocked_us = clock_mono_us();
-    if (!add_held_keys(train, &texts)) {
+    if (!add_held_keys(train, &call)) {
         train->unlocked_us = 0; /* nothing was locked: the order of commit and unlock is not a question */
         train_unlocked(train);
         return;
     }
     train->releasing = true;
     train->calls++;
-    call(train->facade, SCRIPT_TRAIN_RELEASE, &texts, on_released, train);
+    call_send(&call, train->facade->redis, on_released, train);
 }
 
 /* -- waiting for others */
