@@ -21,7 +21,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SCHEMA_LOOK_MS 500 /* until the schema fits */
+#define SCHEMA_LOOK_MS 50 /* until the schema fits */
+/* Readiness waits so long for the first answer of Redis: else the first trains would go without it. */
+#define REDIS_FIRST_MS 300
 #define DRAIN_LOOK_MS 20
 #define DRAIN_QUIET_MS                                                                                                 \
     200 /* a client that has just been answered may still send a request before it reads Connection: close */
@@ -40,6 +42,7 @@ struct instance {
     struct loop_signal *signals[3];
     struct db_job schema_job;
     bool schema_asked, schema_seen;
+    int64_t started_ms;
     int64_t drain_since_ms, quiet_since_ms;
     struct instance *all;
     size_t count, index;
@@ -53,10 +56,16 @@ static void look_at_schema(struct db_job *job, struct db *db) {
     if (failed(schema_fits(db, &instance->schema_seen))) instance->schema_seen = false;
 }
 
+static bool redis_had_its_chance(const struct instance *instance) {
+    const struct redis *redis = instance->service.redis;
+    return !redis_is_configured(redis) || redis_is_up(redis) ||
+           clock_mono_ms() - instance->started_ms >= REDIS_FIRST_MS;
+}
+
 static void schema_seen(struct db_job *job) {
     struct instance *instance = CONTAINER_OF(job, struct instance, schema_job);
     instance->schema_asked = false;
-    if (failed(job->connection) || !instance->schema_seen) return;
+    if (failed(job->connection) || !instance->schema_seen || !redis_had_its_chance(instance)) return;
     instance->service.schema_fits = true;
     loop_timer_stop(instance->schema_timer);
     LOG(LOG_INFO, "service.ready", LOGI("port", http_port(instance->service.http)));
@@ -213,6 +222,7 @@ static RESULT start_http(struct instance *instance) {
 
 static void start_timers(struct instance *instance) {
     struct loop *loop = instance->service.loop;
+    instance->started_ms = clock_mono_ms();
     instance->schema_job.run = look_at_schema;
     instance->schema_job.done = schema_seen;
     instance->schema_timer = loop_timer_new(loop, ask_for_schema, instance);
