@@ -12,6 +12,10 @@ if [[ ${LOCKSTOCK_DATABASE:-mariadb} == mysql ]]; then
     database=mysql-server-core
 fi
 
+# A Node that did not come as Debian's package brings its own npm, and excludes Debian's.
+node="nodejs npm"
+if command -v node npm >/dev/null; then node=; fi
+
 packages_of() {
     case $1 in
     build) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev libmicrohttpd-dev libhiredis-dev libjansson-dev \
@@ -19,7 +23,7 @@ packages_of() {
     servers) echo "$database" redis-server curl ;;
     test) echo python3 python3-pymysql python3-yaml openssl curl iproute2 ;;
     lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;
-    interop) echo default-jdk-headless maven nodejs npm ;;
+    interop) echo default-jdk-headless maven "$node" ;;
     valkey) echo valkey-server ;;
     bench) echo wrk python3 python3-pymysql ;;
     *)

@@ -17,7 +17,7 @@ LEVELS = [
     ['base'],
     ['config', 'metrics', 'loop', 'domain'],
     ['codec'],
-    ['store', 'redis'],
+    ['store', 'redis', 'client'],
     ['http', 'facade', 'locks', 'run', 'schedule', 'events'],
     ['endpoints'],
     ['.'],  # main.c, app.c: the composition root
@@ -33,6 +33,7 @@ FOREIGN_HOMES = [
     (r'hiredis(/.*|\.h)', 'redis'),
     (r'microhttpd\.h', 'http'),
     (r'curl/.*', 'run'),
+    (r'librdkafka/.*', 'events'),
 ]
 
 # The C library and the kernel; a header that is none of these is somebody's.
