@@ -32,14 +32,10 @@ if fault then
 end
 
 if found == 'lock' and redis.call('HEXISTS', name, holder) == 1 then
-    local fields = redis.call('HMGET', record, 'grant', 'fence')
-    if fields[1] ~= grant_id then
-        redis.call('HSET', record, 'confirmed', 1)
-    end
     if redis.call('HEXISTS', waiting_of(name), holder) == 1 then
         give_up(name, holder)
     end
-    return {now, 'repeated', math.min(ttl, redis.call('PTTL', name)), fields[2] or '0'}
+    return {now, 'repeated', math.min(ttl, redis.call('PTTL', name)), confirm(name, grant_id)}
 end
 
 local function stand()
@@ -67,13 +63,12 @@ if head and head ~= holder then
     local _, till = waiter_of(name, head)
     return {now, 'queued', rank, (till or deadline_of(name, head) or now) - now}
 end
-local stands, standing = marker_stands(marker)
-if not stands then
-    stand()
-    return {now, 'epoch', standing}
-end
-if redis.call('ZCARD', names_of(holder)) + 1 > TOKEN_NAMES_MAX then
-    return {now, 'many'}
+local refused = refusal(now, ARGV[10], marker, names_of(holder), 1)
+if refused then
+    if refused[2] == 'epoch' then
+        stand()
+    end
+    return refused
 end
 if head then
     pop_head(name, holder)

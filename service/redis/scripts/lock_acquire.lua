@@ -45,28 +45,13 @@ end
 
 local reply = {now, 'repeated', least}
 if missing > 0 then
-    if ARGV[10] == 'look' then
-        return {now, 'free'}
-    end
-    local stands, standing = marker_stands(marker)
-    if not stands then
-        return {now, 'epoch', standing}
-    end
-    if redis.call('ZCARD', names_of(holder)) + missing > TOKEN_NAMES_MAX then
-        return {now, 'many'}
+    local refused = refusal(now, ARGV[10], marker, names_of(holder), missing)
+    if refused then
+        return refused
     end
     reply[2] = 'granted'
 end
 for index, name in ipairs(KEYS) do
-    if mine[index] then
-        local record = record_of(name)
-        local fields = redis.call('HMGET', record, 'grant', 'fence')
-        if fields[1] ~= grant_id then
-            redis.call('HSET', record, 'confirmed', 1)
-        end
-        reply[index + 3] = fields[2] or '0'
-    else
-        reply[index + 3] = grant(name, terms, marker, now)
-    end
+    reply[index + 3] = mine[index] and confirm(name, grant_id) or grant(name, terms, marker, now)
 end
 return reply

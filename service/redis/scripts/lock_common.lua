@@ -134,6 +134,29 @@ local function grant(name, terms, marker, now)
     return fence
 end
 
+-- The holder asked again for what it has: another grant id confirms the grant. Its fence.
+local function confirm(name, grant_id)
+    local fields = redis.call('HMGET', record_of(name), 'grant', 'fence')
+    if fields[1] ~= grant_id then
+        redis.call('HSET', record_of(name), 'confirmed', 1)
+    end
+    return fields[2] or '0'
+end
+
+-- Nothing stands in the way of `more` new names in the token's index: the reply that refuses them all the same, or nil.
+local function refusal(now, way, marker, index, more)
+    if way == 'look' then
+        return {now, 'free'}
+    end
+    local stands, standing = marker_stands(marker)
+    if not stands then
+        return {now, 'epoch', standing}
+    end
+    if redis.call('ZCARD', index) + more > TOKEN_NAMES_MAX then
+        return {now, 'many'}
+    end
+end
+
 -- Takes a held lock away from its holder.
 local function let_go(name, holder, now)
     local record = record_of(name)

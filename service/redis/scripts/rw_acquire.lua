@@ -61,15 +61,9 @@ end
 
 local reply = {now, 'repeated', least}
 if missing > 0 then
-    if ARGV[10] == 'look' then
-        return {now, 'free'}
-    end
-    local stands, standing = marker_stands(marker)
-    if not stands then
-        return {now, 'epoch', standing}
-    end
-    if redis.call('ZCARD', names_of(holder)) + missing > TOKEN_NAMES_MAX then
-        return {now, 'many'}
+    local refused = refusal(now, ARGV[10], marker, names_of(holder), missing)
+    if refused then
+        return refused
     end
     reply[2] = 'granted'
 else

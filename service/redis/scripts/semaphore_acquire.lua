@@ -44,16 +44,9 @@ if free < count then
     local ends = tonumber(first[2] or NEVER)
     return {now, 'held', 1, ends < NEVER and ends - now or -1, '', '', '', ''}
 end
-if ARGV[10] == 'look' then
-    return {now, 'free'}
-end
-local stands, standing = marker_stands(marker)
-if not stands then
-    return {now, 'epoch', standing}
-end
-
-if redis.call('ZCARD', semaphores_of(holder)) >= TOKEN_NAMES_MAX then
-    return {now, 'many'}
+local refused = refusal(now, ARGV[10], marker, semaphores_of(holder), 1)
+if refused then
+    return refused
 end
 
 local fence = next_fence(name, marker, '')
