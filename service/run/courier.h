@@ -1,4 +1,4 @@
-/* The HTTP side of `lockstock run`: one thread that carries one call at a time. Sole user of <curl/curl.h>.
+/* The HTTP side of `lockstock run`: one thread that carries one call at a time.
 
    A letter is one call with its answer. Letters go to the thread and come back by pipe; one belongs to one side at a
    time. Nothing here blocks the caller, whatever the network, a name server or a file of certificates does. */

@@ -32,7 +32,7 @@ FOREIGN_HOMES = [
     (r'(mysql|mysqld_error|errmsg|ma_.*|mariadb_.*)\.h', 'store'),
     (r'hiredis(/.*|\.h)', 'redis'),
     (r'microhttpd\.h', 'http'),
-    (r'curl/.*', 'run'),
+    (r'curl/.*', 'client'),
     (r'librdkafka/.*', 'events'),
 ]
 
