@@ -10,8 +10,13 @@ void document_lock_request(struct text *out, const struct lock_request *request)
     member_integer(out, "waitMs", request->wait_ms);
     member_string(out, "token", request->token);
     member_string(out, "owner", request->owner);
-    member_string(out, "kind", request->kind);
-    member_string(out, "mode", request->mode);
+    if (request->permits > 0) {
+        member_integer(out, "permits", request->permits);
+        if (request->limit > 0) member_integer(out, "limit", request->limit);
+    } else {
+        member_string(out, "kind", request->kind);
+        member_string(out, "mode", request->mode);
+    }
     member_string(out, "onRedisDown", "closed");
     text_add_char(out, '}');
 }

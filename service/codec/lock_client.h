@@ -9,8 +9,10 @@
 struct lock_request {
     const char *token, *owner, *kind, *mode;
     int64_t ttl_ms, wait_ms;
+    int64_t permits; /* > 0: of a semaphore, which has no kind and no mode */
+    int64_t limit;   /* how many the semaphore has; 0 = as it is */
 };
-/* Body of PUT /v1/locks/{name}; never asks for an unprotected grant. */
+/* Body of PUT /v1/locks/{name} or /v1/semaphores/{name}; never asks for an unprotected grant. */
 void document_lock_request(struct text *out, const struct lock_request *request);
 /* Body of PATCH. */
 void document_lock_renewal(struct text *out, int64_t ttl_ms);

@@ -122,7 +122,7 @@ static char *url_of(const struct courier_terms *terms) {
     size_t len = strlen(terms->url);
     while (len > 0 && terms->url[len - 1] == '/') len--;
     text_add(&url, terms->url, len);
-    text_add_str(&url, "/v1/locks/");
+    text_add_str(&url, terms->semaphore ? "/v1/semaphores/" : "/v1/locks/");
     client_add_segment(&url, terms->name);
     return TAKE(url.data);
 }

@@ -31,6 +31,7 @@ struct letter *letter_free(struct letter *letter);
 
 struct courier_terms {
     const char *url, *name, *token;
+    bool semaphore;                   /* the name is one's, not a lock's */
     const char *token_file, *ca_file; /* NULL = none */
 };
 struct courier;

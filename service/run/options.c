@@ -19,8 +19,10 @@ const char run_help[] =
     "  --url URL          the service ($LOCKSTOCK_URL, or http://127.0.0.1:8080)\n"
     "  --token-file FILE  the bearer token; read again for each call ($LOCKSTOCK_TOKEN_FILE)\n"
     "  --cacert FILE      certificates to trust for https\n"
-    "  --kind KIND        lock, fair or rw (lock)\n"
+    "  --kind KIND        lock, fair, rw or semaphore (lock)\n"
     "  --mode MODE        with rw: exclusive or shared (exclusive)\n"
+    "  --limit N          with semaphore: how many permits it has (as many as before; needed the first time)\n"
+    "  --weight N         with semaphore: how many permits the command takes (1)\n"
     "  --owner TEXT       shown to others while the lock is held (host:pid)\n"
     "  TIME is 500, 500ms, 30s, 10m, 2h or PT30S; a bare number is milliseconds.\n\n"
     "The command finds LOCKSTOCK_NAME, LOCKSTOCK_FENCE and LOCKSTOCK_TOKEN in its environment. It runs in a process\n"
@@ -78,6 +80,12 @@ static bool take_time(struct reading *r, const char *option, const char *value, 
     return complain(r, option, "wants a time such as 500ms, 30s or 10m");
 }
 
+static bool take_count(struct reading *r, const char *option, const char *value, void *field) {
+    int64_t *count = field;
+    if (text_parse_i64(value, strlen(value), count) && *count >= 1 && *count <= RUN_PERMITS_MAX) return true;
+    return complain(r, option, "wants a number from 1 to 10000");
+}
+
 static const struct option {
     const char *name;
     bool (*take)(struct reading *r, const char *option, const char *value, void *field);
@@ -91,6 +99,8 @@ static const struct option {
     {"--cacert", take_text, offsetof(struct run_options, ca_file)},
     {"--kind", take_text, offsetof(struct run_options, kind)},
     {"--mode", take_text, offsetof(struct run_options, mode)},
+    {"--weight", take_count, offsetof(struct run_options, weight)},
+    {"--limit", take_count, offsetof(struct run_options, limit)},
     {"--owner", take_text, offsetof(struct run_options, owner)},
 };
 
@@ -155,6 +165,18 @@ static bool is_url(const char *url) {
     return scheme > 0 && url[scheme] != '\0' && strpbrk(url, "@?# ") == NULL;
 }
 
+/* What belongs to one kind alone. Other words for kind and mode are the service's to judge. */
+static bool check_kind(struct reading *r) {
+    struct run_options *o = r->options;
+    bool is_semaphore = strcmp(o->kind, "semaphore") == 0;
+    if (!is_semaphore && o->limit > 0) return complain(r, "--limit", "is for --kind semaphore");
+    if (!is_semaphore && o->weight > 0) return complain(r, "--weight", "is for --kind semaphore");
+    if (is_semaphore && o->mode != NULL) return complain(r, "--mode", "is for --kind rw");
+    if (is_semaphore && o->weight == 0) o->weight = 1;
+    if (o->limit > 0 && o->weight > o->limit) return complain(r, "--weight", "is at most the limit");
+    return true;
+}
+
 static bool check(struct reading *r) {
     struct run_options *o = r->options;
     if (o->name == NULL) return complain(r, "the name of the lock", "is missing");
@@ -164,14 +186,13 @@ static bool check(struct reading *r) {
     if (o->wait_ms > RUN_WAIT_MS_MAX) return complain(r, "--wait", "is at most 24h");
     if (o->grace_ms < 0) o->grace_ms = o->ttl_ms / 4 < RUN_GRACE_MS_DEFAULT ? o->ttl_ms / 4 : RUN_GRACE_MS_DEFAULT;
     if (o->grace_ms > o->ttl_ms / 2) return complain(r, "--grace", "is at most half of the ttl");
-    return true;
+    return check_kind(r);
 }
 
 bool run_options_read(int argc, char **argv, const char *url, const char *token_file, struct run_options *ret,
                       char error[256]) {
     struct reading reading = {ret, error};
     *ret = (struct run_options){.kind = "lock",
-                                .mode = "exclusive",
                                 .url = url != NULL ? url : "http://127.0.0.1:8080",
                                 .token_file = token_file,
                                 .ttl_ms = RUN_TTL_MS_DEFAULT,

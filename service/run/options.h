@@ -10,12 +10,14 @@
 #define RUN_TTL_MS_MAX 86400000
 #define RUN_TTL_MS_DEFAULT 30000
 #define RUN_WAIT_MS_MAX 86400000
+#define RUN_PERMITS_MAX 10000     /* of a semaphore; the service judges what one command may have */
 #define RUN_GRACE_MS_DEFAULT 5000 /* or a quarter of the lease, whichever is less */
 
 /* Texts are borrowed from argv and the environment. */
 struct run_options {
     const char *name;
-    const char *kind, *mode;
+    const char *kind, *mode; /* mode NULL = the kind's own */
+    int64_t weight, limit;   /* kind semaphore: permits of the command (else 0), of all (0 = as it is) */
     const char *url;
     const char *owner;      /* NULL = host:pid */
     const char *token_file; /* bearer token; NULL = none */

@@ -130,6 +130,7 @@ static RESULT start(struct run *run) {
     struct courier_terms terms = {.url = options->url,
                                   .name = options->name,
                                   .token = run->token,
+                                  .semaphore = options->weight > 0,
                                   .token_file = options->token_file,
                                   .ca_file = options->ca_file};
     TRY(signals_open(&run->signals));

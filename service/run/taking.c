@@ -13,7 +13,9 @@ static void send_put(struct run *run, int64_t now_ms) {
     struct lock_request request = {.token = run->token,
                                    .owner = run->owner,
                                    .kind = run->options->kind,
-                                   .mode = run->options->mode,
+                                   .mode = run->options->mode != NULL ? run->options->mode : "exclusive",
+                                   .permits = run->options->weight,
+                                   .limit = run->options->limit,
                                    .ttl_ms = run->terms.ttl_ms,
                                    .wait_ms = left_ms < WAIT_MS_MAX ? left_ms : WAIT_MS_MAX};
     struct letter *letter = letter_new(LETTER_PUT, 0, put_timeout_ms(left_ms));

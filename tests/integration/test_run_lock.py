@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import main  # pylint: disable=wrong-import-position
 from support.locks import LockCase
+from support.semaphores import permits_key
 from support.runner import EARS, Heart, Runner, argv, run, settings
 from support.wait import eventually, free_port
 
@@ -155,7 +156,8 @@ class Command(RunCase):
         for words in ([], ["--", "true"], ["x"], ["x", "--"], ["x", "y", "--", "true"], ["x", "--ttl", "--", "true"],
                       ["x", "--ttl", "5", "--", "true"], ["x", "--ttl", "1y", "--", "true"],
                       ["x", "--colour=red", "--", "true"], ["x", "--url", "ftp://h", "--", "true"],
-                      ["x", "--url", "http://u:p@h/", "--", "true"], ["x", "--grace", "16s", "--", "true"]):
+                      ["x", "--url", "http://u:p@h/", "--", "true"], ["x", "--grace", "16s", "--", "true"],
+                      ["x", "--limit", "2", "--", "true"], ["x", "--kind", "semaphore", "--weight", "0", "--", "true"]):
             with self.subTest(words=words):
                 done = subprocess.run([argv("", [])[0], "run", *words], env=settings(self.port), capture_output=True,
                                       text=True, timeout=10, check=False)
@@ -385,6 +387,123 @@ class Terminal(RunCase):
         os.write(master, b"echo shell-$((40 + 2))\n")
         self.until_seen(master, "shell-42")  # the terminal is still the shell's
         self.assertNotIn("\nnever", self.seen)
+
+
+class Kinds(RunCase):
+    """What the other kinds allow beside each other, and what they do not."""
+
+    def permits(self, name, limit=2, **options):
+        return self.beating(name, kind="semaphore", limit=limit, **options)
+
+    def available(self, name):
+        return self.http.get("/v1/semaphores/" + self.path(name).rsplit("/", 1)[1]).json["available"]
+
+    def end(self, *runners):
+        for one in runners:
+            one.signal(signal.SIGTERM)
+            self.assertEqual(one.status(10), 143, one.text())
+
+    def over_at(self, name):
+        """The moment from which somebody else can have the permit."""
+        ends_ms = float(self.redis.call("ZRANGE", permits_key(name), 0, -1, "WITHSCORES")[1])
+        seconds, micros = self.redis.call("TIME")
+        return time.monotonic() + (ends_ms - int(seconds) * 1000 - int(micros) / 1000) / 1000
+
+    def test_semaphore__when_as_many_as_permits__then_side_by_side_and_the_next_waits(self):
+        name = self.name()
+        first, _ = self.permits(name)
+        second, heart = self.permits(name)
+        done = self.shell(name, "echo ran", kind="semaphore", limit=2)
+        self.assertEqual((done.returncode, done.stdout), (STATUS_NOT_HAD, ""))
+        third = self.runner(name, ["sh", "-c", 'echo "$LOCKSTOCK_FENCE"'], kind="semaphore", wait="20s")
+        self.until_waiting("/v1/semaphores/", name, 1)
+        self.assertLess(time.monotonic() - heart.last_beat(), 0.5)
+        self.end(first)
+        self.assertEqual(third.status(), 0, third.text())
+        self.assertGreater(int(third.text()), 2 ** 32)
+        self.end(second)
+        self.assertEqual(self.available(name), 2)
+
+    def test_semaphore__when_it_weighs_more__then_so_many_permits(self):
+        name = self.name()
+        one, _ = self.permits(name, limit=3, weight=2)
+        self.assertEqual(self.available(name), 1)
+        self.assertEqual(self.shell(name, "true", kind="semaphore", weight=2).returncode, STATUS_NOT_HAD)
+        self.assertEqual(self.shell(name, "true", kind="semaphore").returncode, 0)
+        self.end(one)
+        self.assertEqual(self.shell(name, "true", kind="semaphore", weight=3).returncode, 0)
+
+    def test_semaphore__when_it_has_no_such_size__then_64_with_the_reason(self):
+        name = self.name()
+        for options, words in (({}, "give a limit"), ({"limit": 2}, None), ({"limit": 3}, "has 2 permits")):
+            with self.subTest(options=options):
+                done = self.shell(name, "echo ran", kind="semaphore", **options)
+                self.assertEqual((done.returncode, done.stdout), (STATUS_USAGE, "") if words else (0, "ran\n"), done)
+                self.assertIn(words or "", done.stderr)
+
+    def test_semaphore__when_the_command_runs_longer__then_renewed_and_when_taken_away__then_70(self):
+        name = self.name()
+        one, heart = self.permits(name)
+        time.sleep(1.5 * TTL_MS / 1000)
+        self.assertEqual(self.available(name), 1)
+        self.assertLess(time.monotonic() - heart.last_beat(), 0.5)
+        self.redis.call("DEL", permits_key(name))
+        self.assertEqual(one.status(), STATUS_LOST, one.text())
+        heart.until_dead()
+
+    def test_semaphore__when_the_service_freezes__then_dead_before_the_lease_ends(self):
+        name = self.name()
+        one, heart = self.permits(name, stubborn=True)
+        self.service._process.freeze()  # pylint: disable=protected-access
+        self.addCleanup(self.service._process.thaw)  # pylint: disable=protected-access
+        over = self.over_at(name)
+        self.assertLess(heart.until_dead(), over)
+        self.assertEqual(one.status(), STATUS_LOST, one.text())
+
+    def test_fair__when_several_wait__then_in_the_order_they_came(self):
+        name, path = self.name(), os.path.join(self.folder, "order")
+        grant = self.held(name, kind="fair")
+        runners = []
+        for number in range(3):
+            runners.append(self.runner(name, ["sh", "-c", f'echo {number} "$LOCKSTOCK_FENCE" >>"$0"', path], kind="fair",
+                                       wait="30s"))
+            self.until_waiting("/v1/locks/", name, number + 1)
+        self.let_go(grant)
+        self.assertEqual([one.status() for one in runners], [0, 0, 0], [one.text() for one in runners])
+        with open(path, encoding="utf-8") as file:
+            rows = [[int(word) for word in line.split()] for line in file]
+        self.assertEqual([row[0] for row in rows], [0, 1, 2])
+        self.assertEqual([row[1] for row in rows], sorted({row[1] for row in rows}))
+
+    def test_rw__when_they_read__then_side_by_side_and_a_writer_alone(self):
+        name = self.name()
+        first, _ = self.beating(name, kind="rw", mode="shared")
+        second, heart = self.beating(name, kind="rw", mode="shared")
+        self.assertEqual(self.shell(name, "true", kind="rw").returncode, STATUS_NOT_HAD)
+        writer = self.runner(name, ["true"], kind="rw", mode="exclusive", wait="20s")
+        self.until_waiting("/v1/locks/", name, 1)
+        self.end(first)
+        self.assertTrue(writer.alive())
+        self.assertLess(time.monotonic() - heart.last_beat(), 0.5)
+        self.end(second)
+        self.assertEqual(writer.status(), 0, writer.text())
+        alone, _ = self.beating(name, kind="rw")
+        self.assertEqual(self.shell(name, "true", kind="rw", mode="shared").returncode, STATUS_NOT_HAD)
+        self.end(alone)
+
+    def test_kind__when_the_name_is_of_another__then_64(self):
+        name = self.name()
+        self.held(name)
+        for kind in ("fair", "rw", "semaphore"):
+            with self.subTest(kind=kind):
+                options = {"limit": 2} if kind == "semaphore" else {}
+                done = self.shell(name, "echo ran", kind=kind, **options)
+                self.assertEqual((done.returncode, done.stdout), (STATUS_USAGE, ""), done)
+                self.assertIn("LCK-005", done.stderr)
+
+    def until_waiting(self, base, name, count):
+        path = base + self.path(name).rsplit("/", 1)[1]
+        eventually(lambda: self.http.get(path).json["waiters"] == count, 10, f"{count} wait")
 
 
 class Loss(RunCase):

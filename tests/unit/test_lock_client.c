@@ -28,6 +28,22 @@ static void request__when_written__then_the_service_reads_the_same(void **state)
     lock_body_done(&body);
 }
 
+static void request__when_of_a_semaphore__then_the_service_reads_the_same(void **state) {
+    struct lock_request request = {
+        .token = "0123456789abcdef", .owner = "h", .kind = "semaphore", .ttl_ms = 5000, .permits = 2, .limit = 3};
+    for (int64_t limit = 3; limit >= 0; limit -= 3) {
+        struct field_errors errors;
+        struct lock_body body;
+        AUTO_TEXT out = text_new(0);
+        request.limit = limit;
+        document_lock_request(&out, &request);
+        assert_false(failed(body_semaphore(out.data, out.len, &errors, &body)));
+        assert_int_equal(body.permits, 2);
+        assert_int_equal(body.limit, limit);
+        lock_body_done(&body);
+    }
+}
+
 static void renewal__when_written__then_the_service_reads_the_same(void **state) {
     struct field_errors errors;
     int64_t ttl_ms = 0;
@@ -98,6 +114,7 @@ static int setup(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(request__when_written__then_the_service_reads_the_same),
+        cmocka_unit_test(request__when_of_a_semaphore__then_the_service_reads_the_same),
         cmocka_unit_test(renewal__when_written__then_the_service_reads_the_same),
         cmocka_unit_test(reply__when_a_grant__then_fence_and_time),
         cmocka_unit_test(reply__when_a_problem__then_code_reason_and_holder),

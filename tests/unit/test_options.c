@@ -31,7 +31,8 @@ static void options__when_only_name_and_command__then_defaults(void **state) {
     assert_null(options.command[3]);
     assert_string_equal(options.url, "http://127.0.0.1:8080");
     assert_string_equal(options.kind, "lock");
-    assert_string_equal(options.mode, "exclusive");
+    assert_null(options.mode);
+    assert_int_equal(options.weight, 0);
     assert_null(options.token_file);
     assert_null(options.owner);
     assert_int_equal(options.ttl_ms, 30000);
@@ -50,6 +51,15 @@ static void options__when_all_given__then_read_on_both_sides_of_the_name(void **
     assert_string_equal(options.mode, "shared");
     assert_string_equal(options.owner, "me");
     assert_string_equal(options.token_file, "/t");
+}
+
+static void options__when_a_semaphore__then_weight_is_one_unless_given(void **state) {
+    assert_true(READ("n", "--kind", "semaphore", "--", "c"));
+    assert_int_equal(options.weight, 1);
+    assert_int_equal(options.limit, 0);
+    assert_true(READ("n", "--kind=semaphore", "--limit=3", "--weight", "2", "--", "c"));
+    assert_int_equal(options.weight, 2);
+    assert_int_equal(options.limit, 3);
 }
 
 static void options__when_the_environment_names_them__then_options_win(void **state) {
@@ -79,7 +89,7 @@ static void options__when_help_is_asked__then_nothing_else_counts(void **state) 
 
 static void options__when_wrong__then_a_sentence_that_names_it(void **state) {
     static const struct {
-        const char *words[6];
+        const char *words[7];
         const char *names;
     } rows[] = {
         {{"n", "c"}, "c is a second lock name"},
@@ -100,6 +110,13 @@ static void options__when_wrong__then_a_sentence_that_names_it(void **state) {
         {{"n", "--url=http://", "--", "c"}, "--url is http"},
         {{"n", "--url=http://user:secret@h", "--", "c"}, "without a password"},
         {{"n", "--url=http://h/?x=1", "--", "c"}, "--url is http"},
+        {{"n", "--limit=2", "--", "c"}, "--limit is for"},
+        {{"n", "--weight=2", "--kind=rw", "--", "c"}, "--weight is for"},
+        {{"n", "--kind=semaphore", "--mode=shared", "--", "c"}, "--mode is for"},
+        {{"n", "--kind=semaphore", "--limit=0", "--", "c"}, "--limit wants a number"},
+        {{"n", "--kind=semaphore", "--limit=10001", "--", "c"}, "--limit wants a number"},
+        {{"n", "--kind=semaphore", "--weight=x", "--", "c"}, "--weight wants a number"},
+        {{"n", "--kind=semaphore", "--weight=3", "--limit=2", "--", "c"}, "--weight is at most"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (read_words(rows[i].words)) fail_msg("row %zu was read", i);
@@ -145,6 +162,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options__when_only_name_and_command__then_defaults),
         cmocka_unit_test(options__when_all_given__then_read_on_both_sides_of_the_name),
+        cmocka_unit_test(options__when_a_semaphore__then_weight_is_one_unless_given),
         cmocka_unit_test(options__when_the_environment_names_them__then_options_win),
         cmocka_unit_test(options__when_lease_is_short__then_grace_is_a_quarter),
         cmocka_unit_test(options__when_help_is_asked__then_nothing_else_counts),
