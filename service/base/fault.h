@@ -15,6 +15,7 @@ enum fault {
     FAULT_NO_YIELD,             /* no-yield: an instance never lets another have its turn */
     FAULT_NO_NOT_AFTER,         /* no-not-after: acquires have no last moment, nothing is cleaned up */
     FAULT_NO_IDEMPOTENCY,       /* no-idempotency: stored answers are not looked up */
+    FAULT_NO_PROCESSED_EVENTS,  /* no-processed-events: events are neither looked up nor written down */
     FAULT_NO_RUN_DEADLINE,      /* no-run-deadline: `lockstock run` forgets when its lease ends */
     FAULT_NO_HANDOVER,          /* no-handover: a release never hands the lock to the next waiter */
     FAULT_NO_NEW_EPOCH,         /* no-new-epoch: fences of a Redis that forgot them begin again at epoch 1 */

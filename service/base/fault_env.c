@@ -19,6 +19,7 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_YIELD] = "no-yield",
     [FAULT_NO_NOT_AFTER] = "no-not-after",
     [FAULT_NO_IDEMPOTENCY] = "no-idempotency",
+    [FAULT_NO_PROCESSED_EVENTS] = "no-processed-events",
     [FAULT_NO_RUN_DEADLINE] = "no-run-deadline",
     [FAULT_NO_HANDOVER] = "no-handover",
     [FAULT_NO_NEW_EPOCH] = "no-new-epoch",

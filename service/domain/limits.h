@@ -15,6 +15,8 @@
 #define PAYMENT_KEY_MAX 255     /* bytes */
 #define IDEMPOTENCY_KEY_MAX 255 /* bytes, printable ASCII */
 #define CREDENTIAL_NAME_MAX 64  /* bytes */
+#define EVENT_ID_MAX 64         /* bytes of an event's id, ours or a stranger's: printable ASCII without blanks */
+#define CONSUMER_GROUP_MAX 100  /* bytes, likewise */
 #define BODY_MAX (1024 * 1024)  /* bytes of a request body */
 #define JSON_DEPTH_MAX 16
 #define LIST_LIMIT_DEFAULT 50

@@ -47,6 +47,12 @@ struct event {
     char traceparent[56]; /* "" = NULL */
 };
 
+/* An event somebody sent us, as one consumer group sees it. */
+struct processed_event {
+    char event_id[EVENT_ID_MAX + 1];
+    char consumer_group[CONSUMER_GROUP_MAX + 1];
+};
+
 /* A stored answer. key_hash = SHA-256(credential ‖ 0 ‖ route ‖ 0 ‖ key). */
 struct idempotent {
     unsigned char key_hash[32];

@@ -74,7 +74,15 @@ void answer_decision(struct rider *rider, const struct decision *decision) {
 }
 
 void answer_stock(struct rider *rider, const struct stock_row *row) {
+    bool processed = rider->answer.processed;
     start(rider, ERROR_NONE, STATUS_OK);
+    rider->answer.processed = processed;
     document_stock(&rider->answer.body, row);
     set_etag(rider, row->version);
+}
+
+void answer_duplicate(struct rider *rider) {
+    start(rider, ERROR_NONE, STATUS_OK);
+    rider->answer.duplicate = true;
+    rider->settled = true;
 }

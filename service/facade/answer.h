@@ -11,4 +11,6 @@
 void answer_problem(struct rider *rider, enum error error, const char *detail, const char *extras);
 /* From a decision. Stock commands get status and body later, by answer_stock. */
 void answer_decision(struct rider *rider, const struct decision *decision);
+/* The rider's event was processed before; settled. */
+void answer_duplicate(struct rider *rider);
 void answer_stock(struct rider *rider, const struct stock_row *row);

@@ -6,6 +6,8 @@
 #include "facade/ids.h"
 #include "facade/trip.h"
 
+struct outside;
+
 #define OWNER_SIZE 80
 #define TWIN_BUCKETS 4096u /* power of two, about the queue */
 
@@ -40,6 +42,8 @@ struct facade {
 
     struct list leftovers; /* lock calls whose answer never came */
     size_t cleaning;       /* clean-up calls on their way */
+
+    struct outside *outside; /* calls of other threads */
 };
 
 /* queue.c */
@@ -49,6 +53,14 @@ void facade_enqueue(struct facade *facade, struct rider *rider);
 void facade_finish(struct facade *facade, struct rider *rider);
 void facade_refuse(struct facade *facade, struct rider *rider, enum error error, const char *detail,
                    const char *extras);
+
+/* outside.c: calls of other threads. */
+struct outside *outside_new(struct facade *facade);
+/* Calls that have not been taken yet, and all that come from now on, are refused. */
+void outside_close(struct outside *outside);
+bool outside_is_idle(struct outside *outside);
+/* Takes NULL, returns NULL. No thread is in a call. */
+struct outside *outside_free(struct outside *outside);
 
 /* twins.c: riders with the same Idempotency-Key in this process. */
 /* True: the rider follows an earlier twin and is kept there. False: it leads now (or has no key). */

@@ -1,6 +1,6 @@
 /* What a transaction reads, in the lock order of the whole service: stock rows by product, then (plain) prices, orders
-   by id, payments, compensations, stored answers. Stored answers come after the row locks: equal commands lock equal
-   rows, so a twin's answer is there by then. */
+   by id, payments, compensations, stored answers, processed events. The last two come after the row locks: equal
+   commands lock equal rows, so a twin's answer is there by then. */
 #include "base/fault.h"
 #include "base/memory.h"
 #include "facade/answer.h"
@@ -218,6 +218,8 @@ RESULT attempt_load(struct attempt *attempt) {
         struct rider *rider = attempt->riders[i];
         rider->settled = rider->stale_key = rider->stores = false;
         rider->stock_product = 0;
+        rider->same_event = NULL;
+        rider->answer.duplicate = rider->answer.processed = false;
         rider->fate = FATE_ANSWERED;
     }
     attempt->world = make_world(attempt);
@@ -228,5 +230,6 @@ RESULT attempt_load(struct attempt *attempt) {
     refuse_early(attempt);
     if (attempt->world.now_ms == 0) TRY(db_now(attempt->db, &attempt->world.now_ms));
     TRY(load_payments(attempt));
-    return load_stored_answers(attempt);
+    TRY(load_stored_answers(attempt));
+    return attempt_load_processed(attempt);
 }

@@ -24,6 +24,7 @@ struct facade *facade_new(struct loop *loop, struct pool *pool, const struct fac
     list_init(&facade->lookups);
     list_init(&facade->lookup_queue);
     list_init(&facade->leftovers);
+    facade->outside = outside_new(facade);
     return facade;
 }
 
@@ -37,6 +38,7 @@ static void refuse_all(struct facade *facade, struct list *riders) {
 }
 
 void facade_stop(struct facade *facade) {
+    outside_close(facade->outside);
     refuse_all(facade, &facade->queue);
     refuse_all(facade, &facade->lookup_queue);
     facade->sweep = loop_timer_free(facade->sweep);
@@ -49,6 +51,7 @@ struct facade *facade_free(struct facade *facade) {
     if (facade == NULL) return NULL;
     if (!facade->stopped) facade_stop(facade);
     stock_lock_forget_leftovers(facade);
+    facade->outside = outside_free(facade->outside);
     facade->lanes = lanes_free(facade->lanes);
     free(facade->twins);
     free(facade);
@@ -56,7 +59,8 @@ struct facade *facade_free(struct facade *facade) {
 }
 
 bool facade_is_idle(const struct facade *facade) {
-    return list_empty(&facade->queue) && list_empty(&facade->trains) && facade->lookup == NULL;
+    return list_empty(&facade->queue) && list_empty(&facade->trains) && facade->lookup == NULL &&
+           outside_is_idle(facade->outside);
 }
 
 void facade_finish(struct facade *facade, struct rider *rider) {

@@ -38,7 +38,7 @@ static RESULT look(struct attempt *attempt, struct db *db, uint64_t old_connecti
     if (!db_is_usable(db)) FAIL(STORE_LOST, 0);
     *ret_done = false;
     if (attempt->first_event_id[0] == '\0')
-        return OK; /* only stored answers were written: running it again finds them */
+        return OK; /* only stored answers or processed events were written: running it again finds them */
     TRY(db_begin(db));
     struct result result = lock_same_rows(attempt, db);
     if (!failed(result)) result = outbox_has(db, attempt->first_event_id, ret_done);

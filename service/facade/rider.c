@@ -22,6 +22,7 @@ struct rider *rider_new(enum command_kind kind, size_t lines) {
 struct rider *rider_free(struct rider *rider) {
     if (rider == NULL) return NULL;
     text_done(&rider->answer.body);
+    free(rider->event);
     free(rider->lines);
     free(rider->lanes);
     free(rider);
@@ -69,4 +70,19 @@ void rider_set_key(struct rider *rider, const char *credential, const char *rout
     AUTO_TEXT text = text_new(0);
     canonical(&text, &rider->command);
     digest_bytes(text_str(&text), text.len, rider->fingerprint);
+}
+
+static bool is_plain_word(const char *text, size_t max) {
+    size_t len = strlen(text);
+    for (size_t i = 0; i < len; i++)
+        if (text[i] <= ' ' || text[i] > '~') return false;
+    return len >= 1 && len <= max;
+}
+
+bool rider_set_event(struct rider *rider, const char *event_id, const char *consumer_group) {
+    if (!is_plain_word(event_id, EVENT_ID_MAX) || !is_plain_word(consumer_group, CONSUMER_GROUP_MAX)) return false;
+    if (rider->event == NULL) rider->event = mem_new(sizeof *rider->event);
+    (void)text_copy(rider->event->event_id, sizeof rider->event->event_id, event_id);
+    (void)text_copy(rider->event->consumer_group, sizeof rider->event->consumer_group, consumer_group);
+    return true;
 }

@@ -15,6 +15,8 @@ struct answer {
     struct text body;
     char location[64], etag[32]; /* "" = none */
     bool replayed;               /* a stored answer given again */
+    bool duplicate;              /* the event was processed before: nothing was done now */
+    bool processed;              /* the event is written down as processed with this answer, a refusal too */
     bool degraded;               /* Redis was away: behind the row lock alone */
 };
 
@@ -30,6 +32,7 @@ struct rider {
     struct line *lines; /* owned; command.lines points here */
     bool has_key;
     unsigned char key_hash[DIGEST_SIZE], fingerprint[DIGEST_SIZE];
+    struct processed_event *event; /* what the command comes from; owned; NULL = no event */
     char request_id[RIDER_REQUEST_ID_SIZE];
     void (*done)(void *arg,
                  struct answer *answer); /* loop; once; may take answer->body. NULL = nobody waits any more */
@@ -51,10 +54,11 @@ struct rider {
     /* -- the transaction's */
     enum rider_fate fate;
     struct answer answer;
-    bool settled;          /* decided or replayed in this attempt */
-    bool stale_key;        /* an expired stored answer must go first */
-    bool stores;           /* the answer goes into idempotency_keys */
-    int64_t stock_product; /* answered with this product's stock as the train leaves it; 0 = no */
+    bool settled;             /* decided or replayed in this attempt */
+    bool stale_key;           /* an expired stored answer must go first */
+    bool stores;              /* the answer goes into idempotency_keys */
+    struct rider *same_event; /* the one before it in this attempt with the same event; NULL = none */
+    int64_t stock_product;    /* answered with this product's stock as the train leaves it; 0 = no */
 };
 
 /* Empty rider with room for `lines` lines and a fresh event id. */
@@ -64,3 +68,8 @@ struct rider *rider_free(struct rider *rider);
 /* Idempotency scope and fingerprint (api.md §8): credential and route scope the key, the fingerprint covers the
  * canonical command. key NULL = none. */
 void rider_set_key(struct rider *rider, const char *credential, const char *route, const char *key);
+/* The command comes from an event: its effect and the fact that it was processed stand in one transaction, and a repeat
+   is answered `duplicate` and does nothing. A rider with an event has no Idempotency-Key. False: an id or group that is
+   empty, too long or not printable ASCII without blanks; the rider is as before. */
+bool rider_set_event(struct rider *rider, const char *event_id, const char *consumer_group)
+    __attribute__((warn_unused_result));

@@ -65,12 +65,23 @@ static void add_order_events(struct attempt *attempt, const struct rider *rider,
     }
 }
 
+/* The same event stands earlier in this attempt and was processed there. */
+static bool is_repeated(const struct rider *rider) {
+    const struct rider *before = rider->same_event;
+    return before != NULL && (before->answer.processed || before->answer.duplicate);
+}
+
 static void settle_one(struct attempt *attempt, struct rider *rider) {
     struct decision decision;
+    if (is_repeated(rider)) {
+        answer_duplicate(rider);
+        return;
+    }
     decide(&attempt->world, &rider->command, attempt->next_id, &decision);
     answer_decision(rider, &decision);
     rider->settled = true;
     rider->stores = rider->has_key && decision_is_stored(decision.error);
+    rider->answer.processed = rider->event != NULL && decision_is_stored(decision.error);
     if (decision.error != ERROR_NONE) return;
     if (decision.created) attempt->next_id++;
     if (decision.stock != NULL) rider->stock_product = decision.stock->row.product_id;

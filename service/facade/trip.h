@@ -71,6 +71,11 @@ struct attempt {
 /* load.c: reads everything the riders need, stock rows first. Riders on skipped rows get FATE_BLOCKED and are settled.
  */
 RESULT attempt_load(struct attempt *attempt);
+/* processed.c: riders whose event was processed before are answered so and settled; the others know who in this attempt
+ * carries the same one before them. */
+RESULT attempt_load_processed(struct attempt *attempt);
+/* Writes down the events that were processed in this attempt. */
+RESULT attempt_write_processed(struct attempt *attempt, size_t *ret_count);
 /* settle.c: replays, decisions and answers, in arrival order. */
 void attempt_settle(struct attempt *attempt);
 /* write.c: everything that changed, outbox last. *ret_wrote false when nothing did. */

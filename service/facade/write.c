@@ -1,4 +1,5 @@
-/* Writes an attempt's changes in the lock order: stock, orders, payments, inserts, the outbox last. */
+/* Writes an attempt's changes in the lock order: stock, orders, payments, inserts, stored answers, processed events,
+   the outbox last. */
 #include "base/fault.h"
 #include "base/memory.h"
 #include "facade/trip.h"
@@ -93,15 +94,16 @@ static RESULT write_events(struct attempt *attempt) {
 }
 
 RESULT attempt_write(struct attempt *attempt, bool *ret_wrote) {
-    size_t stored = 0;
+    size_t stored = 0, processed = 0;
     TRY(write_stock(attempt));
     TRY(write_orders(attempt));
     TRY(write_payments(attempt));
     TRY(insert_new(attempt));
     TRY(write_answers(attempt, &stored));
+    TRY(attempt_write_processed(attempt, &processed));
     TRY(write_events(attempt));
     const struct world *world = &attempt->world;
-    *ret_wrote = attempt->event_count > 0 || stored > 0 || world->movement_count > 0 ||
+    *ret_wrote = attempt->event_count > 0 || stored > 0 || processed > 0 || world->movement_count > 0 ||
                  world->payment_count > world->payment_known;
     return OK;
 }

@@ -1,6 +1,7 @@
 /* The statements of the train, one prototype a step. All run on a worker, inside the caller's transaction unless said
    otherwise; arrays are sorted by id without duplicates; many rows travel in chunks. Errors: base/errors.def as mapped
-   by db.h. Implementations: inventories.c, orders.c, payments.c, outbox.c, idempotency.c, id_blocks.c. */
+   by db.h. Implementations: inventories.c, orders.c, payments.c, outbox.c, idempotency.c,
+   processed_events.c, id_blocks.c. */
 #pragma once
 
 #include "domain/records.h"
@@ -68,6 +69,12 @@ RESULT idempotency_find(struct db *db, const unsigned char (*key_hashes)[32], si
 RESULT idempotency_delete_old(struct db *db, const unsigned char *key_hash, int64_t age_ms);
 /* rows sorted by key_hash. DUPLICATE when another instance was first. */
 RESULT idempotency_insert(struct db *db, const struct idempotent *rows, size_t count, int64_t now_ms);
+
+/* -- processed_events.c: which events with these ids stand already, of any group; calls fn per row. */
+RESULT processed_events_find(struct db *db, const char *const *event_ids, size_t count,
+                             void (*fn)(void *arg, const struct processed_event *row), void *arg);
+/* rows sorted by event id and group. DUPLICATE when another instance was first. */
+RESULT processed_events_insert(struct db *db, const struct processed_event *const *rows, size_t count, int64_t now_ms);
 
 /* -- id_blocks.c: reserves `count` ids of orders in its own autocommit statement(s); *ret_first is the first. Never
  * hands out an id ≤ MAX(orders.id) when `above_existing`. */
