@@ -22,6 +22,9 @@ enum fault {
     FAULT_NO_GIVE_BACK,         /* no-give-back: a grant whose reply could not be written stays */
     FAULT_BLIND_GIVE_BACK,      /* blind-give-back: such a grant goes back even when a repeat confirmed it */
     FAULT_NO_HANGUP_WATCH,      /* no-hangup-watch: nobody looks whether a parked client is still there */
+    FAULT_NO_CLAIM_UPDATE,      /* no-claim-update: candidates are selected and nothing is written: the seed's fault */
+    FAULT_NO_CLAIM_TOKEN,       /* no-claim-token: a settle does not compare the token */
+    FAULT_NO_CLAIM_FENCE,       /* no-claim-fence: a settle does not compare the fence */
     FAULT_COUNT
 };
 

@@ -26,6 +26,9 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_GIVE_BACK] = "no-give-back",
     [FAULT_BLIND_GIVE_BACK] = "blind-give-back",
     [FAULT_NO_HANGUP_WATCH] = "no-hangup-watch",
+    [FAULT_NO_CLAIM_UPDATE] = "no-claim-update",
+    [FAULT_NO_CLAIM_TOKEN] = "no-claim-token",
+    [FAULT_NO_CLAIM_FENCE] = "no-claim-fence",
 };
 
 static bool on[FAULT_COUNT];

@@ -72,7 +72,7 @@ STAND void stand_run(struct db *db, const char *format, ...) {
 STAND void stand_empty(struct db *db) {
     static const char *const tables[] = {"products",         "inventories",      "stock_movements",     "orders",
                                          "order_items",      "payments",         "order_compensations", "outbox_events",
-                                         "idempotency_keys", "processed_events", "stock_reservations"};
+                                         "idempotency_keys", "processed_events", "stock_reservations",  "jobs"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) stand_run(db, "DELETE FROM %s", tables[i]);
     stand_run(db, "UPDATE id_blocks SET next_id = 1");
 }

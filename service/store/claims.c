@@ -1,0 +1,235 @@
+#include "store/claims.h"
+
+#include "base/fault.h"
+#include "base/memory.h"
+#include "codec/digest.h"
+#include "metrics/metrics.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define SQL_MAX ((size_t)4 << 10)
+#define ROUNDS_MAX 16 /* of one call that meets nothing but spent rows */
+#define TRIES_MAX 3   /* of one round that deadlocks with a settle */
+#define TOKEN_BYTES 32
+#define HASH_SIZE 32
+#define NOW "UTC_TIMESTAMP(6)"
+
+/* Columns of the SELECT. */
+enum { COLUMN_KEY, COLUMN_FENCE, COLUMN_SPENT, COLUMN_NOW, COLUMN_FIRST };
+
+/* One round of a call. */
+struct round {
+    struct db *db;
+    const struct claim_table *table;
+    const struct claim_ask *ask;
+    struct claim *claims;
+    size_t count;
+    int64_t spent[CLAIM_LIMIT_MAX];
+    size_t spent_count;
+    char token[CLAIM_TOKEN_SIZE];
+    unsigned char token_hash[HASH_SIZE];
+    int64_t lease_until_ms;
+};
+
+void claim_token_hash(const char *token, unsigned char out[HASH_SIZE]) { digest_bytes(token, strlen(token), out); }
+
+/* -- the candidates */
+
+void claims_write_select(const struct claim_table *table, struct text *out) {
+    text_addf(out, "SELECT %s, fence, %s, " NOW, table->key, table->spent != NULL ? table->spent : "0");
+    if (table->columns != NULL) text_addf(out, ", %s", table->columns);
+    text_addf(out, " FROM %s FORCE INDEX (%s) WHERE ", table->name, table->index);
+    if (table->scope != NULL) text_addf(out, "%s = ? AND ", table->scope);
+    text_addf(out, "due_at <= " NOW " ORDER BY due_at, %s LIMIT ? FOR UPDATE SKIP LOCKED", table->key);
+}
+
+static void take_row(struct round *round, struct db_stmt *row) {
+    if (db_i64(row, COLUMN_SPENT) != 0) {
+        round->spent[round->spent_count++] = db_i64(row, COLUMN_KEY);
+        return;
+    }
+    struct claim *claim = &round->claims[round->count++];
+    *claim = (struct claim){.scope = round->ask->scope,
+                            .key = db_i64(row, COLUMN_KEY),
+                            .fence = db_i64(row, COLUMN_FENCE) + 1,
+                            .lease_until_ms = db_time(row, COLUMN_NOW) + round->ask->lease_ms};
+    memcpy(claim->token, round->token, sizeof claim->token);
+    round->lease_until_ms = claim->lease_until_ms;
+    if (round->ask->row != NULL) round->ask->row(round->ask->arg, claim, row, COLUMN_FIRST);
+}
+
+static RESULT select_rows(struct round *round) {
+    AUTO_TEXT sql = text_new(SQL_MAX);
+    struct db_stmt *stmt;
+    unsigned param = 0;
+    bool row;
+    claims_write_select(round->table, &sql);
+    TRY(db_statement(round->db, text_str(&sql), &stmt));
+    if (round->table->scope != NULL) db_set_str(stmt, param++, round->ask->scope);
+    db_set_i64(stmt, param, (int64_t)round->ask->limit);
+    TRY(db_execute(stmt, NULL));
+    for (;;) {
+        TRY(db_next(stmt, &row));
+        if (!row) return OK;
+        take_row(round, stmt);
+    }
+}
+
+/* -- writing them down */
+
+/* An UPDATE of rows by their primary key: "… WHERE scope = ? AND key IN (?, …)". */
+struct mark {
+    const char *set;
+    unsigned params; /* of set */
+    const int64_t *keys;
+    size_t count;
+};
+
+static RESULT prepare_mark(const struct round *round, const struct mark *mark, struct db_stmt **ret) {
+    const struct claim_table *table = round->table;
+    AUTO_TEXT head = text_new(SQL_MAX);
+    text_addf(&head, "UPDATE %s FORCE INDEX (PRIMARY) SET %s WHERE ", table->name, mark->set);
+    if (table->scope != NULL) text_addf(&head, "%s = ? AND ", table->scope);
+    text_addf(&head, "%s IN (", table->key);
+    return db_statement_many(round->db, text_str(&head), "?", db_chunk_up(mark->count), ")", ret);
+}
+
+/* The rows are locked, so each of them must be there. The list is padded by its last key. */
+static RESULT execute_mark(const struct round *round, const struct mark *mark, struct db_stmt *stmt) {
+    unsigned param = mark->params;
+    uint64_t matched;
+    if (round->table->scope != NULL) db_set_str(stmt, param++, round->ask->scope);
+    for (size_t i = 0; i < db_chunk_up(mark->count); i++)
+        db_set_i64(stmt, param++, mark->keys[i < mark->count ? i : mark->count - 1]);
+    TRY(db_execute(stmt, &matched));
+    if (matched != mark->count) FAIL(INTERNAL, 0);
+    return OK;
+}
+
+static RESULT write_claims(struct round *round) {
+    AUTO_TEXT set = text_new(SQL_MAX);
+    int64_t keys[CLAIM_LIMIT_MAX];
+    struct db_stmt *stmt;
+    if (round->count == 0 || fault_on(FAULT_NO_CLAIM_UPDATE)) return OK;
+    for (size_t i = 0; i < round->count; i++) keys[i] = round->claims[i].key;
+    text_add_str(&set, "owner = ?, lease_until = ?, due_at = lease_until, claim_token = ?, fence = fence + 1");
+    if (round->table->at_claim != NULL) text_addf(&set, ", %s", round->table->at_claim);
+    struct mark mark = {text_str(&set), 3, keys, round->count};
+    TRY(prepare_mark(round, &mark, &stmt));
+    db_set_str(stmt, 0, round->ask->owner);
+    db_set_time(stmt, 1, round->lease_until_ms);
+    db_set_bytes(stmt, 2, round->token_hash, sizeof round->token_hash);
+    return execute_mark(round, &mark, stmt);
+}
+
+static RESULT bury_spent(struct round *round) {
+    AUTO_TEXT set = text_new(SQL_MAX);
+    struct db_stmt *stmt;
+    if (round->spent_count == 0) return OK;
+    text_addf(&set, "due_at = NULL, lease_until = NULL, %s", round->table->bury);
+    struct mark mark = {text_str(&set), 0, round->spent, round->spent_count};
+    TRY(prepare_mark(round, &mark, &stmt));
+    return execute_mark(round, &mark, stmt);
+}
+
+/* -- a call */
+
+static RESULT write_round(struct round *round) {
+    TRY(select_rows(round));
+    TRY(write_claims(round));
+    return bury_spent(round);
+}
+
+static RESULT try_round(struct round *round) {
+    round->count = round->spent_count = 0;
+    TRY(db_begin(round->db));
+    struct result result = write_round(round);
+    if (failed(result)) {
+        db_rollback(round->db);
+        return result;
+    }
+    return db_commit(round->db);
+}
+
+/* A settle of a row whose lease is just over takes the row and its index entry the other way round. */
+static RESULT run_round(struct round *round) {
+    struct result result = OK;
+    for (int i = 0; i < TRIES_MAX; i++) {
+        result = try_round(round);
+        if (result.code != ERROR_DEADLOCK) break;
+    }
+    return result;
+}
+
+RESULT claims_take(struct db *db, const struct claim_table *table, const struct claim_ask *ask, struct claim *claims,
+                   size_t *ret_count) {
+    struct round round = {.db = db, .table = table, .ask = ask, .claims = claims};
+    assert(ask->limit >= 1 && ask->limit <= CLAIM_LIMIT_MAX && (ask->scope != NULL) == (table->scope != NULL));
+    text_random_hex(TOKEN_BYTES, round.token);
+    claim_token_hash(round.token, round.token_hash);
+    for (int i = 0; i < ROUNDS_MAX; i++) {
+        TRY(run_round(&round));
+        metric_add(METRIC_CLAIMS, table->of, (int64_t)round.count);
+        metric_add(METRIC_CLAIMS_BURIED, table->of, (int64_t)round.spent_count);
+        if (round.count > 0 || round.spent_count == 0) break;
+    }
+    *ret_count = round.count;
+    return OK;
+}
+
+/* -- settling and renewing */
+
+static void write_where(const struct claim_table *table, struct text *sql) {
+    text_add_str(sql, " WHERE ");
+    if (table->scope != NULL) text_addf(sql, "%s = ? AND ", table->scope);
+    text_addf(sql, "%s = ? AND lease_until > " NOW, table->key);
+    text_add_str(sql, fault_on(FAULT_NO_CLAIM_TOKEN) ? " AND ? IS NOT NULL" : " AND claim_token = ?");
+    text_add_str(sql, fault_on(FAULT_NO_CLAIM_FENCE) ? " AND ? IS NOT NULL" : " AND fence = ?");
+}
+
+/* `hash` lives until the execute. */
+static void bind_where(struct db_stmt *stmt, unsigned param, const struct claim *claim,
+                       const unsigned char hash[HASH_SIZE]) {
+    if (claim->scope != NULL) db_set_str(stmt, param++, claim->scope);
+    db_set_i64(stmt, param++, claim->key);
+    db_set_bytes(stmt, param++, hash, HASH_SIZE);
+    db_set_i64(stmt, param, claim->fence);
+}
+
+static RESULT change(struct db *db, const struct claim_table *table, const struct claim *claim,
+                     const struct claim_end *end, bool *ret_ours) {
+    AUTO_TEXT sql = text_new(SQL_MAX);
+    unsigned char hash[HASH_SIZE];
+    struct db_stmt *stmt;
+    uint64_t matched;
+    text_addf(&sql, "UPDATE %s FORCE INDEX (PRIMARY) SET %s", table->name, end->set);
+    write_where(table, &sql);
+    claim_token_hash(claim->token, hash);
+    TRY(db_statement(db, text_str(&sql), &stmt));
+    if (end->bind != NULL) end->bind(stmt, end->arg);
+    bind_where(stmt, end->params, claim, hash);
+    TRY(db_execute(stmt, &matched));
+    *ret_ours = matched == 1;
+    if (matched == 0) metric_add(METRIC_CLAIMS_LOST, table->of, 1);
+    return OK;
+}
+
+RESULT claims_settle(struct db *db, const struct claim_table *table, const struct claim *claim,
+                     const struct claim_end *end, bool *ret_ours) {
+    AUTO_TEXT set = text_new(SQL_MAX);
+    text_addf(&set, "%s, lease_until = NULL", end->set);
+    struct claim_end whole = {text_str(&set), end->params, end->bind, end->arg};
+    TRY(change(db, table, claim, &whole, ret_ours));
+    if (*ret_ours) metric_add(METRIC_CLAIMS_SETTLED, table->of, 1);
+    return OK;
+}
+
+static void bind_lease(struct db_stmt *stmt, void *arg) { db_set_i64(stmt, 0, *(const int64_t *)arg); }
+
+RESULT claims_renew(struct db *db, const struct claim_table *table, const struct claim *claim, int64_t lease_ms,
+                    bool *ret_ours) {
+    const struct claim_end end = {"lease_until = " NOW " + INTERVAL ? * 1000 MICROSECOND, due_at = lease_until", 1,
+                                  bind_lease, &lease_ms};
+    return change(db, table, claim, &end, ret_ours);
+}
