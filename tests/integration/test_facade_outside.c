@@ -20,7 +20,7 @@ struct rig {
 
 static void notify(void *arg) { loop_wake_send(((struct rig *)arg)->completions); }
 static void collect(void *arg) { pool_collect(((struct rig *)arg)->pool); }
-static void stop(void *arg) { loop_stop(((struct rig *)arg)->loop); }
+static void end_loop(void *arg) { loop_stop(((struct rig *)arg)->loop); }
 static void nothing(void *arg) {}
 static void changed(void *arg, bool up) {}
 
@@ -34,7 +34,7 @@ static void rig_start(struct rig *rig, const char *faults, size_t queue_max) {
     fault_start();
     rig->loop = loop_new();
     rig->completions = loop_wake_new(rig->loop, collect, rig);
-    rig->stop = loop_wake_new(rig->loop, stop, rig);
+    rig->stop = loop_wake_new(rig->loop, end_loop, rig);
     struct pool_options pool = {
         .db = stand_options(), .workers = 3, .reserved = 2, .read_max = 8, .notify = notify, .notify_arg = rig};
     rig->pool = pool_new(&pool);
