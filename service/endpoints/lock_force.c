@@ -1,4 +1,4 @@
-/* DELETE /v1/locks/{name}?force=true&reason=…: written down, taken, written down again.
+/* DELETE /v1/locks/{name}?force=true&reason=…, and of /v1/semaphores/{name}: written down, taken, written down again.
 
    The audit row is there before the lock is touched: a force that nobody can be asked about does not happen. When the
    second half of the row cannot be written the client is told, and may ask again: forcing twice does no harm. */
@@ -16,6 +16,7 @@ struct forcing {
     struct db_job job;       /* first; one after the other */
     struct request *request; /* NULL: the client hung up; it is done all the same */
     struct locks *locks;
+    enum lock_kind kind;
     struct pool *pool;
     struct lock_audit row;
     struct result result; /* of the job */
@@ -94,7 +95,7 @@ static void on_begin_written(struct db_job *job) {
     if (failed(result))
         finish(forcing, (enum error)result.code, NULL);
     else
-        locks_force(forcing->locks, forcing->row.name, on_forced, forcing);
+        locks_force(forcing->locks, forcing->kind, forcing->row.name, on_forced, forcing);
 }
 
 static void on_gone(void *arg) {
@@ -122,7 +123,7 @@ static bool may_force(struct request *request) {
     return false;
 }
 
-void lock_force(struct request *request) {
+void lock_force(struct request *request, enum lock_kind kind) {
     static const char *const allowed[] = {"force", "reason", NULL};
     const char *name = lock_read_name(request, allowed);
     if (name == NULL || !may_force(request)) return;
@@ -130,6 +131,7 @@ void lock_force(struct request *request) {
     if (reason == NULL) return;
     struct forcing *forcing = mem_new(sizeof *forcing);
     forcing->request = request;
+    forcing->kind = kind;
     forcing->locks = service_of(request)->locks;
     forcing->pool = service_of(request)->pool;
     struct lock_audit *row = &forcing->row;

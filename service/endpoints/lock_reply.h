@@ -17,8 +17,8 @@ bool lock_read_fence(struct request *request, int64_t *ret);
 void lock_reply_problem(struct request *request, const struct lock_answer *answer, bool of_set);
 /* Percent-encodes what may not stand in a path segment. */
 void lock_write_segment(struct text *out, const char *name);
-/* DELETE with ?force=: lock_force.c. */
-void lock_force(struct request *request);
+/* DELETE with ?force=: lock_force.c. kind: semaphore, or lock for all others. */
+void lock_force(struct request *request, enum lock_kind kind);
 void lock_write_status(struct text *out, const struct lock_status *status);
 /* Borrows from holder. */
 struct lock_holder_view lock_holder_view_of(const struct lock_holder *holder);

@@ -20,7 +20,7 @@ void locks_patch_one(struct request *request) {
 
 void locks_delete_one(struct request *request) {
     if (request_query(request, "force") != NULL)
-        lock_force(request);
+        lock_force(request, LOCK_KIND_LOCK);
     else
         lock_errand_release(request, LOCK_KIND_LOCK);
 }

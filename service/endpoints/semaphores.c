@@ -92,4 +92,9 @@ void semaphores_patch_one(struct request *request) {
 
 /* -- given back */
 
-void semaphores_delete_one(struct request *request) { lock_errand_release(request, LOCK_KIND_SEMAPHORE); }
+void semaphores_delete_one(struct request *request) {
+    if (request_query(request, "force") != NULL)
+        lock_force(request, LOCK_KIND_SEMAPHORE);
+    else
+        lock_errand_release(request, LOCK_KIND_SEMAPHORE);
+}

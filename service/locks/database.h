@@ -22,8 +22,7 @@ bool database_change(struct locks *locks, const struct grant_ref *ref, int64_t t
 /* As locks_status. */
 void database_status(struct locks *locks, const char *name, const struct status_listener *listener);
 /* As locks_force; NULL also when the name was never used here. */
-void database_force(struct locks *locks, const char *name, void (*fn)(void *arg, const struct lock_forced *forced),
-                    void *arg);
+void database_force(struct locks *locks, const char *name, lock_forced_fn fn, void *arg);
 
 /* What its two files share. */
 /* A name is free again: waiters of all instances look. */

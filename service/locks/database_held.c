@@ -151,7 +151,7 @@ void database_status(struct locks *locks, const char *name, const struct status_
 struct forcing {
     struct db_job job; /* first */
     struct locks *locks;
-    void (*fn)(void *arg, const struct lock_forced *forced);
+    lock_forced_fn fn;
     void *arg;
     char name[LOCK_NAME_MAX + 1];
     struct lease lease; /* as it was */
@@ -184,8 +184,7 @@ static void on_forced(struct db_job *job) {
     free(forcing);
 }
 
-void database_force(struct locks *locks, const char *name, void (*fn)(void *arg, const struct lock_forced *forced),
-                    void *arg) {
+void database_force(struct locks *locks, const char *name, lock_forced_fn fn, void *arg) {
     struct forcing *forcing = mem_new(sizeof *forcing);
     *forcing = (struct forcing){.job = {.run = run_force, .done = on_forced}, .locks = locks, .fn = fn, .arg = arg};
     (void)text_format(forcing->name, sizeof forcing->name, "%s", name);

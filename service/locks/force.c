@@ -1,4 +1,5 @@
-/* A lock taken from its holder by an operator. The fence it draws needs the epoch, so a force may have to wait for it.
+/* A lock or permits taken from who holds them, by an operator. The fence it draws needs the epoch, so a force may have
+ * to wait for it.
  */
 #include "locks/database.h"
 #include "locks/internal.h"
@@ -13,7 +14,8 @@
 struct force {
     struct list node; /* in locks->forces, while it waits for an epoch */
     struct locks *locks;
-    void (*fn)(void *arg, const struct lock_forced *forced);
+    enum lock_kind kind; /* semaphore, or lock for all others */
+    lock_forced_fn fn;
     void *arg;
     char name[LOCK_NAME_MAX + 1];
 };
@@ -47,19 +49,22 @@ static bool says(const struct redis_value *value, const char *word) {
     return strcmp(redis_str(redis_at(value, 1), NULL), word) == 0;
 }
 
-static bool is_in_database(const struct redis_value *value) {
-    return says(value, "kind") && strcmp(redis_str(redis_at(value, 2), NULL), lock_kind_name(LOCK_KIND_DATABASE)) == 0;
+/* Redis says so, or is away and cannot say otherwise. */
+static bool may_be_in_database(const struct force *force, const struct redis_value *value) {
+    if (force->kind == LOCK_KIND_SEMAPHORE) return false;
+    return value == NULL || (says(value, "kind") &&
+                             strcmp(redis_str(redis_at(value, 2), NULL), lock_kind_name(LOCK_KIND_DATABASE)) == 0);
 }
 
 static void on_forced(void *arg, const struct redis_value *value, bool sent) {
     struct force *force = arg;
     struct lock_forced forced = {.fence = redis_int(redis_at(value, 2))};
     force->locks->calls--;
-    if (value == NULL || is_in_database(value)) {
+    if (may_be_in_database(force, value)) {
         database_force(force->locks, force->name, force->fn, force->arg);
         free(force);
     } else if (redis_type_of(value) != REDIS_ARRAY) {
-        LOG(LOG_ERROR, "lock.force_failed", LOGS("answer", redis_str(value, NULL)));
+        if (value != NULL) LOG(LOG_ERROR, "lock.force_failed", LOGS("answer", redis_str(value, NULL)));
         finish(force, NULL);
     } else if (says(value, "epoch")) {
         wait_for_epoch(force);
@@ -73,10 +78,11 @@ static void on_forced(void *arg, const struct redis_value *value, bool sent) {
 
 static void send(struct force *force) {
     struct locks *locks = force->locks;
-    AUTO_CALL call = call_new(SCRIPT_LOCK_FORCE);
+    bool is_semaphore = force->kind == LOCK_KIND_SEMAPHORE;
+    AUTO_CALL call = call_new(is_semaphore ? SCRIPT_SEMAPHORE_FORCE : SCRIPT_LOCK_FORCE);
     call_add_key(&call, force->name);
     call_add_str(&call, fence_marker(locks->fence) != NULL ? fence_marker(locks->fence) : "");
-    call_add_str(&call, locks->options.redisson_fenced);
+    if (!is_semaphore) call_add_str(&call, locks->options.redisson_fenced);
     locks->calls++;
     call_send(&call, locks->redis, on_forced, force);
 }
@@ -95,10 +101,9 @@ void forces_go_on(struct locks *locks, bool known) {
     }
 }
 
-void locks_force(struct locks *locks, const char *name, void (*fn)(void *arg, const struct lock_forced *forced),
-                 void *arg) {
+void locks_force(struct locks *locks, enum lock_kind kind, const char *name, lock_forced_fn fn, void *arg) {
     struct force *force = mem_new(sizeof *force);
-    *force = (struct force){.locks = locks, .fn = fn, .arg = arg};
+    *force = (struct force){.locks = locks, .kind = kind, .fn = fn, .arg = arg};
     list_init(&force->node);
     (void)text_format(force->name, sizeof force->name, "%s", name);
     send(force);

@@ -146,15 +146,15 @@ struct lock_session {
 void locks_renew_all(struct locks *locks, const struct lock_session *session, int64_t ttl_ms);
 void locks_release_all(struct locks *locks, const struct lock_session *session);
 
-/* -- an operator's hand. NULL: the store is away. */
+/* -- an operator's hand: a lock of any kind, or (kind semaphore) all permits that are out. NULL: the store is away. */
 struct lock_forced {
     const char *kind;                 /* another kind of thing stands there, and stays; NULL: done */
-    const struct lock_holder *holder; /* whom it was taken from; NULL: it was free */
+    const struct lock_holder *holder; /* whom it was taken from, of several the newest; NULL: it was free */
     int64_t fence;                    /* drawn now: above all that were granted */
 };
 #define FORCES_MAX 64 /* waiting for an epoch; above: the store counts as away */
-void locks_force(struct locks *locks, const char *name, void (*fn)(void *arg, const struct lock_forced *forced),
-                 void *arg);
+typedef void (*lock_forced_fn)(void *arg, const struct lock_forced *forced);
+void locks_force(struct locks *locks, enum lock_kind kind, const char *name, lock_forced_fn fn, void *arg);
 
 #define LOCK_HOLDERS_MAX 500 /* told of by one status; the scripts hold the same bound */
 

@@ -24,6 +24,7 @@ extern const char script_semaphore_acquire[];
 extern const char script_semaphore_renew[];
 extern const char script_semaphore_release[];
 extern const char script_semaphore_limit[];
+extern const char script_semaphore_force[];
 extern const char script_semaphore_status[];
 
 /* NUL-terminated source of a script; static storage. Any thread. */

@@ -234,6 +234,82 @@ class RenewAndRelease(SemaphoreCase):
         self.assertTrue(0.2 < time.monotonic() - begun < 1.5)
 
 
+class Forced(SemaphoreCase):
+
+    def force(self, name, query="force=true&reason=the+node+is+gone", **kw):
+        return self.http.request("DELETE", self.path(name) + "?" + query, **kw)
+
+    def test_force__when_several_hold__then_all_free_told_audited_and_the_mark_raised(self):
+        name = self.name()
+        first = self.held(name, limit=3, permits=2, owner="stuck-1")
+        second = self.held(name, limit=3, owner="stuck-2")
+        self.assertEqual(self.force(name, headers={"X-Request-Id": "req-9"}).status, 204)
+        self.assertEqual((self.available(name), self.redis.call("EXISTS", permits_key(name))), (3, 0))
+        for grant in (first, second):
+            self.assert_problem(self.patch(name, grant["token"], ttlMs=500), 410, "LCK-002", reason="forced")
+            self.assert_problem(self.delete(name, grant["token"]), 410, "LCK-002", reason="forced")
+        row = self.db.rows("SELECT * FROM lock_audit WHERE name=%s", name)[0]
+        self.assertEqual((row["credential"], row["reason"], row["request_id"], row["was_held"], row["holder_owner"],
+                          row["holder_fence"]), ("anonymous", "the node is gone", "req-9", 1, "stuck-2", second["fence"]))
+        self.assertGreater(row["fence"], second["fence"])
+        self.assertIsNotNone(row["done_at"])
+        path = "/v1/fences/" + urllib.parse.quote(name, safe="")
+        self.assert_problem(self.http.post(path, {"fence": second["fence"]}), 412, "LCK-006", highest=row["fence"])
+        self.assertGreater(self.held(name, limit=3, permits=3)["fence"], row["fence"])
+
+    def test_force__when_somebody_waits__then_granted_and_java_permits_are_taken_too(self):
+        name = self.name()
+        java = JavaSemaphore(self.redis, name)
+        self.addCleanup(java.close)
+        java.set_permits(2)
+        permit = java.acquire()
+        self.held(name)
+        waiter = self.parked(name, permits=2)
+        self.until_waiting(name, 1)
+        self.assertEqual(self.force(name).status, 204)
+        self.assertEqual(waiter.reply(5).status, 201)
+        self.assertFalse(java.release(permit))
+        self.assertEqual(self.available(name), 0)
+
+    def test_force__when_a_heartbeat_follows__then_the_loss_is_told_with_the_reason(self):
+        name, secret = self.name(), token()
+        self.held(name, token=secret)
+        self.assertEqual(self.http.put(LockCase.path(self.name()), {"token": secret}).status, 201)
+        self.assertEqual(self.force(name).status, 204)
+        reply = self.http.request("PATCH", "/v1/locks", headers={"Lock-Token": secret})
+        self.assertEqual(reply.json["lost"], [{"name": name, "reason": "forced"}])
+
+    def test_force__when_free_or_unknown__then_204_and_audited_and_when_a_lock__then_lck_005(self):
+        name, unknown, lock = self.name(), self.name(), self.name()
+        self.let_go(self.held(name))
+        for one in (name, unknown):
+            self.assertEqual(self.force(one).status, 204)
+            self.assertEqual(self.db.value("SELECT was_held FROM lock_audit WHERE name=%s", one), 0)
+        self.assertEqual(self.redis.call("EXISTS", unknown), 0)
+        self.assertEqual(self.http.put(LockCase.path(lock), {}).status, 201)
+        self.assert_problem(self.force(lock), 409, "LCK-005", kind="lock")
+        reply = self.http.request("DELETE", LockCase.path(name) + "?force=true&reason=x")
+        self.assert_problem(reply, 409, "LCK-005", kind="semaphore")
+
+    def test_force__when_no_epoch_is_known__then_one_is_found_first(self):
+        name = self.name()
+        self.held(name)
+        self.redis.call("DEL", "lockstock:fence")
+        self.assertEqual(self.force(name).status, 204)
+        self.assertEqual(self.available(name), 2)
+
+    def test_force__when_asked_wrongly__then_400(self):
+        for query in ("force=true", "force=1&reason=x", "force=true&reason=x&fence=1"):
+            self.assert_problem(self.force(self.name(), query), 400, "SYS-003")
+
+    def test_force__when_redis_is_away__then_503(self):
+        self.stack.redis.kill()
+        self.addCleanup(self.until_ready)
+        self.addCleanup(self.stack.heal)
+        self.until_ready("redis")
+        self.assert_problem(self.force(self.name()), 503, "LCK-003")
+
+
 class Session(SemaphoreCase):
     """Everything a token holds, in one request."""
 

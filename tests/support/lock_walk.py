@@ -84,7 +84,9 @@ class LockWalk:
         self.walk(200, "PATCH", SEMAPHORE + "-held", {"limit": 3})
         self.walk(404, "PATCH", "/v1/semaphores/nobody-knows", {"limit": 3}, "SYS-013")
         self.walk(409, "PATCH", "/v1/semaphores/walk%2Fstring", {"limit": 3}, "LCK-005")
-        self.walk(204, "DELETE", LOCK + "-forced?force=true&reason=x")
+        for path in (LOCK, SEMAPHORE):
+            self.walk(204, "DELETE", path + "-forced?force=true&reason=x")
+        self.walk(409, "DELETE", "/v1/semaphores/walk%2Fstring?force=true&reason=x", code="LCK-005")
 
     def walk_sessions(self):
         mine = token()

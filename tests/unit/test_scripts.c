@@ -36,6 +36,7 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
         {SCRIPT_SEMAPHORE_RENEW, "'XX'"},
         {SCRIPT_SEMAPHORE_RELEASE, "redisson_sc:"},
         {SCRIPT_SEMAPHORE_LIMIT, "INCRBY"},
+        {SCRIPT_SEMAPHORE_FORCE, "'forced:'"},
         {SCRIPT_SEMAPHORE_STATUS, "ZCOUNT"},
     };
     assert_int_equal(sizeof cases / sizeof cases[0], SCRIPT_COUNT);

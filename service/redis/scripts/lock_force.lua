@@ -3,10 +3,10 @@
 -- Reply {now, "kind", what is there} | {now, "epoch", marker that stands} | {now, "free", fence}
 --    or {now, "forced", fence, then as holder_of}
 local now, name = clock(), KEYS[1]
-if redis.call('HGET', record_of(name), 'kind') == 'database' then
-    return {now, 'kind', 'database'}
+local found, kind = look_at(name), redis.call('HGET', record_of(name), 'kind')
+if kind == 'database' or kind == 'semaphore' then
+    return {now, 'kind', kind}
 end
-local found = look_at(name)
 if found ~= 'none' and found ~= 'lock' and found ~= 'rw' then
     return {now, 'kind', found}
 end
