@@ -7,6 +7,7 @@
 #include "codec/json.h"
 #include "instance.h"
 #include "store/reads.h"
+#include "store/shedlock.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -95,6 +96,7 @@ static void start_process(const struct config *config) {
     fault_start();
     json_start();
     db_library_start();
+    shedlock_guard_start(config->schedules_guard);
 }
 
 int app_serve(const struct config *config) {

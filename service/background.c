@@ -1,32 +1,55 @@
 #include "background.h"
 
+#include "base/fault.h"
 #include "base/memory.h"
+#include "schedule/runner.h"
 
 #include <stdlib.h>
 
 /* One member for each part, in the order of their start. */
 struct background {
     struct background_options options;
+    struct runner *jobs;
 };
+
+/* -- jobs */
+
+static struct result do_nothing(struct job_run *run, void *arg) { return OK; }
+
+/* What each job does: {function, its argument}. A job without a row here is not run. */
+static void bind_jobs(const struct background *background, struct job_body bodies[JOB_COUNT]) {
+    for (int id = 0; id < JOB_COUNT; id++) /* rounds and locks alone, for their tests */
+        if (fault_on(FAULT_JOB_WORK)) bodies[id].fn = do_nothing;
+}
+
+static struct runner *start_jobs(const struct background *background) {
+    struct runner_options options = {.config = background->options.config, .db = background->options.db};
+    bind_jobs(background, options.bodies);
+    return runner_new(&options);
+}
+
+/* -- all of them */
 
 struct background *background_new(const struct background_options *options) {
     struct background *background = mem_new(sizeof *background);
     background->options = *options;
+    background->jobs = start_jobs(background);
     return background;
 }
 
 void background_stop(struct background *background) {
     if (background == NULL) return;
+    runner_stop(background->jobs);
 }
 
 bool background_is_over(const struct background *background) {
-    if (background == NULL) return true;
-    return true;
+    return background == NULL || runner_is_over(background->jobs);
 }
 
 struct background *background_free(struct background *background) {
     if (background == NULL) return NULL;
     background_stop(background);
+    background->jobs = runner_free(background->jobs);
     free(background);
     return NULL;
 }

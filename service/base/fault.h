@@ -25,6 +25,18 @@ enum fault {
     FAULT_NO_CLAIM_UPDATE,      /* no-claim-update: candidates are selected and nothing is written: the seed's fault */
     FAULT_NO_CLAIM_TOKEN,       /* no-claim-token: a settle does not compare the token */
     FAULT_NO_CLAIM_FENCE,       /* no-claim-fence: a settle does not compare the fence */
+    FAULT_NO_SCHEDULE_LOCK,     /* no-schedule-lock: a schedule is taken though another holds it */
+    FAULT_NO_ROUND_CHECK,       /* no-round-check: a job does not look whether its round has been run */
+    FAULT_WALL_CLOCK_ROUNDS,    /* wall-clock-rounds: a job takes the time from its own machine */
+    FAULT_NO_MIN_HOLD,          /* no-min-hold: a release forgets lockAtLeastFor */
+    FAULT_NO_JOB_RENEWAL,       /* no-job-renewal: a job never renews its lock */
+    FAULT_NO_ZONE_CHECK,        /* no-zone-check: TIMESTAMP columns are trusted in any time zone */
+    FAULT_NO_SCHEDULE_GUARD,    /* no-schedule-guard: another server is trusted at once */
+    FAULT_JOB_PHASE,            /* job-phase=MS: timers of jobs are late by so much */
+    FAULT_JOB_WORK,             /* job-work=MS: each run of a job takes so much longer, asking every few ms */
+    FAULT_JOB_BATCH,            /* job-batch=MS: … asking every MS only */
+    FAULT_JOB_AT_MOST,          /* job-at-most=MS: lockAtMostFor of all jobs */
+    FAULT_JOB_AT_LEAST,         /* job-at-least=MS: lockAtLeastFor of all jobs */
     FAULT_COUNT
 };
 

@@ -29,6 +29,18 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_CLAIM_UPDATE] = "no-claim-update",
     [FAULT_NO_CLAIM_TOKEN] = "no-claim-token",
     [FAULT_NO_CLAIM_FENCE] = "no-claim-fence",
+    [FAULT_NO_SCHEDULE_LOCK] = "no-schedule-lock",
+    [FAULT_NO_ROUND_CHECK] = "no-round-check",
+    [FAULT_WALL_CLOCK_ROUNDS] = "wall-clock-rounds",
+    [FAULT_NO_MIN_HOLD] = "no-min-hold",
+    [FAULT_NO_JOB_RENEWAL] = "no-job-renewal",
+    [FAULT_NO_ZONE_CHECK] = "no-zone-check",
+    [FAULT_NO_SCHEDULE_GUARD] = "no-schedule-guard",
+    [FAULT_JOB_PHASE] = "job-phase",
+    [FAULT_JOB_WORK] = "job-work",
+    [FAULT_JOB_BATCH] = "job-batch",
+    [FAULT_JOB_AT_MOST] = "job-at-most",
+    [FAULT_JOB_AT_LEAST] = "job-at-least",
 };
 
 static bool on[FAULT_COUNT];

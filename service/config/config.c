@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum kind { KIND_TEXT, KIND_SECRET, KIND_INT, KIND_BOOL, KIND_DURATION, KIND_CHOICE, KIND_COUNT };
+enum kind { KIND_TEXT, KIND_SECRET, KIND_INT, KIND_BOOL, KIND_DURATION, KIND_PERIOD, KIND_CHOICE, KIND_COUNT };
 
 struct setting {
     enum kind kind;
     const char *env;
     size_t offset, size;       /* of the field */
-    int64_t min, max;          /* INT, DURATION (milliseconds) */
-    int64_t fallback;          /* INT, BOOL, DURATION */
+    int64_t min, max;          /* INT, DURATION, PERIOD (milliseconds; a period may be 0, too) */
+    int64_t fallback;          /* INT, BOOL, DURATION, PERIOD */
     const char *fallback_text; /* TEXT, SECRET, CHOICE */
     const char *choices;       /* CHOICE: "a|b|c" */
     const char *help;
@@ -37,6 +37,8 @@ static const struct setting settings[] = {
     {.kind = KIND_BOOL, .env = env_, PLACE(field), .fallback = fallback_, .help = help_},
 #define SETTING_DURATION(field, env_, min_, max_, fallback_, help_)                                                    \
     {.kind = KIND_DURATION, .env = env_, PLACE(field), .min = min_, .max = max_, .fallback = fallback_, .help = help_},
+#define SETTING_PERIOD(field, env_, min_, max_, fallback_, help_)                                                      \
+    {.kind = KIND_PERIOD, .env = env_, PLACE(field), .min = min_, .max = max_, .fallback = fallback_, .help = help_},
 #define SETTING_CHOICE(field, env_, choices_, fallback_, help_)                                                        \
     {.kind = KIND_CHOICE, .env = env_, PLACE(field), .fallback_text = fallback_, .choices = choices_, .help = help_},
 #include "config/settings.def"
@@ -45,6 +47,7 @@ static const struct setting settings[] = {
 #undef SETTING_INT
 #undef SETTING_BOOL
 #undef SETTING_DURATION
+#undef SETTING_PERIOD
 #undef SETTING_CHOICE
 };
 enum { SETTING_COUNT = sizeof settings / sizeof *settings };
@@ -112,14 +115,16 @@ static bool store_bool(const struct setting *s, const char *value, void *field, 
 
 static bool store_duration(const struct setting *s, const char *value, void *field, const struct complaint *c) {
     int64_t ms;
-    if (duration_parse(value, strlen(value), &ms) && ms >= s->min && ms <= s->max) {
+    bool may_be_off = s->kind == KIND_PERIOD;
+    if (duration_parse(value, strlen(value), &ms) && ((ms >= s->min && ms <= s->max) || (may_be_off && ms == 0))) {
         memcpy(field, &ms, sizeof ms);
         return true;
     }
     char min[DURATION_SIZE], max[DURATION_SIZE];
     duration_format(s->min, min);
     duration_format(s->max, max);
-    text_format(c->text, c->size, "%s must be an ISO-8601 duration from %s to %s, not \"%s\"", s->env, min, max, value);
+    text_format(c->text, c->size, "%s must be an ISO-8601 duration from %s to %s%s, not \"%s\"", s->env, min, max,
+                may_be_off ? ", or PT0S for off" : "", value);
     return false;
 }
 
@@ -180,8 +185,9 @@ static bool store_secret_file(const struct setting *s, const char *path, void *f
 
 typedef bool store_fn(const struct setting *s, const char *value, void *field, const struct complaint *c);
 static store_fn *const stores[KIND_COUNT] = {
-    [KIND_TEXT] = store_text, [KIND_SECRET] = store_text,       [KIND_INT] = store_int,
-    [KIND_BOOL] = store_bool, [KIND_DURATION] = store_duration, [KIND_CHOICE] = store_choice,
+    [KIND_TEXT] = store_text,     [KIND_SECRET] = store_text,       [KIND_INT] = store_int,
+    [KIND_BOOL] = store_bool,     [KIND_DURATION] = store_duration, [KIND_PERIOD] = store_duration,
+    [KIND_CHOICE] = store_choice,
 };
 
 static void store_fallback(const struct setting *s, void *field) {
@@ -281,9 +287,10 @@ static void describe(const struct setting *s, struct text *out) {
         text_add_str(out, "on or off");
         break;
     case KIND_DURATION:
+    case KIND_PERIOD:
         duration_format(s->min, min);
         duration_format(s->max, max);
-        text_addf(out, "%s to %s", min, max);
+        text_addf(out, s->kind == KIND_PERIOD ? "%s to %s, or PT0S for off" : "%s to %s", min, max);
         break;
     case KIND_CHOICE:
         for (const char *at = s->choices; *at; at++) text_add_str(out, *at == '|' ? ", " : (char[]){*at, '\0'});

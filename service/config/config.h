@@ -7,13 +7,14 @@
 
 #include <stddef.h>
 
-/* Duration settings are ISO-8601 (PT15M) and kept in milliseconds. */
+/* Durations and periods are ISO-8601 (PT15M) and kept in milliseconds; a period of 0 means off. */
 struct config {
 #define SETTING_TEXT(field, env, size, fallback, help) char field[size];
 #define SETTING_SECRET(field, env, size, fallback, help) char field[size];
 #define SETTING_INT(field, env, min, max, fallback, help) int64_t field;
 #define SETTING_BOOL(field, env, fallback, help) bool field;
 #define SETTING_DURATION(field, env, min_ms, max_ms, fallback_ms, help) int64_t field;
+#define SETTING_PERIOD(field, env, min_ms, max_ms, fallback_ms, help) int64_t field;
 #define SETTING_CHOICE(field, env, choices, fallback, help) char field[32];
 #include "config/settings.def"
 #undef SETTING_TEXT
@@ -21,6 +22,7 @@ struct config {
 #undef SETTING_INT
 #undef SETTING_BOOL
 #undef SETTING_DURATION
+#undef SETTING_PERIOD
 #undef SETTING_CHOICE
 };
 

@@ -36,6 +36,7 @@ static const struct row table[] = {
     {1290, ERROR_STORE_READ_ONLY, KEEP}, /* --read-only */
     {1792, ERROR_STORE_READ_ONLY, KEEP}, /* read only transaction */
     {1836, ERROR_STORE_READ_ONLY, KEEP}, /* read only mode */
+    {3100, ERROR_STORE_READ_ONLY, KEEP}, /* MySQL: group replication refuses writes */
     {1040, ERROR_STORE_DOWN, UNUSABLE},  /* too many connections */
     {1203, ERROR_STORE_DOWN, UNUSABLE},  /* too many connections of this user */
     {1053, ERROR_STORE_LOST, UNUSABLE},  /* shutdown in progress */

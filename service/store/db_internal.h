@@ -16,6 +16,12 @@ typedef __typeof__(*((MYSQL_BIND *)0)->is_null) db_bool;
 #define DB_STATEMENTS_MAX 256 /* per connection: about 20 single statements and 12 families of 9 sizes */
 #define DB_IDENTITY_SIZE 256
 
+/* What shedlock_table.c found of its table and shedlock_guard.c of its server, once a connection. */
+struct shedlock_shape {
+    bool is_good, is_writable;
+    int64_t name_max, by_max; /* characters */
+};
+
 struct db {
     MYSQL *mysql;
     bool usable;  /* false: state unknown, only db_close is left */
@@ -23,6 +29,7 @@ struct db {
     char identity[DB_IDENTITY_SIZE];
     struct list statements; /* struct db_stmt.node, last used first */
     size_t statement_count;
+    struct shedlock_shape shedlock;
 };
 
 /* One parameter's memory; its MYSQL_BIND points here for numbers and times, at the caller's memory for text. */

@@ -266,6 +266,7 @@ static void config_print__when_printed__then_each_setting_and_no_secret(void **s
 #define SETTING_INT(field, env, min, max, fallback, help) env,
 #define SETTING_BOOL(field, env, fallback, help) env,
 #define SETTING_DURATION(field, env, min_ms, max_ms, fallback_ms, help) env,
+#define SETTING_PERIOD(field, env, min_ms, max_ms, fallback_ms, help) env,
 #define SETTING_CHOICE(field, env, choices, fallback, help) env,
 #include "config/settings.def"
     };

@@ -1,0 +1,89 @@
+"""What the tests of schedules share: every change of the table shedlock, written down by the database itself."""
+
+import json
+
+HISTORY = """CREATE TABLE schedule_history (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, name VARCHAR(64) NOT NULL,
+ locked_at DATETIME(3) NOT NULL, lock_until DATETIME(3) NOT NULL, locked_by VARCHAR(255) NOT NULL,
+ old_until DATETIME(3) NULL, old_by VARCHAR(255) NULL)"""
+ON_INSERT = """CREATE TRIGGER shedlock_ai AFTER INSERT ON shedlock FOR EACH ROW INSERT INTO schedule_history
+ (name, locked_at, lock_until, locked_by) VALUES (NEW.name, NEW.locked_at, NEW.lock_until, NEW.locked_by)"""
+ON_UPDATE = """CREATE TRIGGER shedlock_au AFTER UPDATE ON shedlock FOR EACH ROW INSERT INTO schedule_history
+ (name, locked_at, lock_until, locked_by, old_until, old_by) VALUES
+ (NEW.name, NEW.locked_at, NEW.lock_until, NEW.locked_by, OLD.lock_until, OLD.locked_by)"""
+COLUMNS = ", ".join(f"CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {c}) DIV 1000 AS SIGNED) AS {c}"
+                    for c in ("locked_at", "lock_until", "old_until"))
+MARK = 32  # hex digits at the end of locked_by; before them # while held and ~ when released
+
+
+def record(db):
+    """From now on every change is kept."""
+    for sql in (HISTORY, ON_INSERT, ON_UPDATE):
+        db.run(sql)
+
+
+class Change:
+    """One row of the history; times are Unix milliseconds of the database's clock."""
+
+    def __init__(self, row):
+        self.name, self.at, self.until = row["name"], row["locked_at"], row["lock_until"]
+        self.by, self.old_by, self.old_until = row["locked_by"], row["old_by"], row["old_until"]
+
+    @property
+    def grant_id(self):
+        return self.by[-MARK:]
+
+    @property
+    def instance(self):
+        return self.by[:-MARK - 1]
+
+    @property
+    def is_grant(self):
+        return self.old_by is None or self.old_by[-MARK:] != self.grant_id
+
+    @property
+    def is_release(self):
+        return not self.is_grant and self.by[-MARK - 1] == "~"
+
+    @property
+    def took_over(self):
+        """A grant while the one before had not been released."""
+        return self.is_grant and self.old_by is not None and self.old_by[-MARK - 1] == "#"
+
+    def __repr__(self):
+        return f"<{self.name} {self.by} {self.at}..{self.until}>"
+
+
+def changes(db, name):
+    rows = db.rows(f"SELECT id, name, locked_by, old_by, {COLUMNS} FROM schedule_history WHERE name=%s ORDER BY id", name)
+    return [Change(row) for row in rows]
+
+
+def grants(db, name):
+    return [change for change in changes(db, name) if change.is_grant]
+
+
+def by_round(found, every_ms):
+    """{begin of a round: its grants}"""
+    rounds = {}
+    for grant in found:
+        rounds.setdefault(grant.at - grant.at % every_ms, []).append(grant)
+    return rounds
+
+
+def period(job, text):
+    """The setting of a job's period: {environment name: ISO-8601}."""
+    words = "".join("_" + c if c.isupper() else c.upper() for c in job)
+    return {f"LOCKSTOCK_JOB_{words}_EVERY": text}
+
+
+def take(http, name, at_most="PT10M", at_least="PT0S", by=None, **kw):
+    """PUT /v1/schedules/{name}"""
+    body = {"lockAtMostFor": at_most, "lockAtLeastFor": at_least}
+    if by is not None:
+        body["lockedBy"] = by
+    return http.put(f"/v1/schedules/{name}", body, **kw)
+
+
+def log_of(services, event):
+    """Lines of one event over several instances."""
+    return [json.loads(json.dumps(line)) for one in services for line in one.log(event)]
