@@ -59,7 +59,7 @@ void *handler_on_target(void *cls, const char *raw_target, struct MHD_Connection
 }
 
 static enum MHD_Result send_reply(struct request *request) {
-    client_enter(request->client, PHASE_SENDING);
+    client_enter(request->client, request->stream != NULL ? PHASE_HANDLING : PHASE_SENDING);
     return response_send(request) ? MHD_YES : MHD_NO;
 }
 
@@ -101,6 +101,7 @@ enum MHD_Result handler_on_access(void *cls, struct MHD_Connection *connection, 
         return send_reply(request);
     case STAGE_RUNNING:
     case STAGE_PARKED:
+    case STAGE_STREAMING:
     case STAGE_SENT:
         return MHD_YES;
     case STAGE_GONE:
@@ -121,11 +122,13 @@ void handler_on_completed(void *cls, struct MHD_Connection *connection, void **r
     struct request *request = *request_slot;
     if (!request) return;
     *request_slot = NULL;
-    if (request->stage == STAGE_PARKED) request_gone(request);
+    bool answered = request->stage == STAGE_SENT || request->streamed_us > 0;
+    if (request->stage == STAGE_PARKED || stream_is_open(request)) request_gone(request);
     if (request->on_sent != NULL)
         request->on_sent(request->sent_arg, request->stage == STAGE_SENT && why == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    if (request->stage == STAGE_SENT) {
-        int64_t micros = clock_mono_us() - request->received_us;
+    if (answered) {
+        int64_t end_us = request->streamed_us > 0 ? request->streamed_us : clock_mono_us();
+        int64_t micros = end_us - request->received_us;
         metric_request(request->match.label, request->reply->status, micros);
         log_request(request, micros);
     }

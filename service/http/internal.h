@@ -5,12 +5,13 @@
 
    A request goes through its stages in this order:
 
-     HEADERS → BODY → RUNNING ─────────────→ REPLIED → SENT
-                         └──→ PARKED ──────────↑
-                                └──→ GONE                     the client hung up, or the server stops
+     HEADERS → BODY → RUNNING ─────────────→ REPLIED ─────────→ SENT
+                         └──→ PARKED ──────────↑ └─→ STREAMING ──↑
+                                └──→ GONE ←───────────┘       the client hung up, or the server stops
 
    1 Nothing is answered in HEADERS (MHD would close the connection after it), except what must close it.
-   2 MHD has the connection suspended exactly while the request stands in http.parked, http.watched or http.ready.
+   2 MHD has the connection suspended exactly while the request stands in http.parked, http.watched or http.ready. A
+     stream stands there while it has nothing to send.
    3 request.watch is set only in http.watched. It is freed before the connection is resumed, hence before MHD can close
      the descriptor and the kernel can give its number to another. */
 #pragma once
@@ -60,14 +61,25 @@ struct http {
     struct list phases[PHASE_COUNT]; /* struct client, oldest first */
     int64_t phase_max_ms[PHASE_COUNT];
     struct list parked, watched, ready;  /* struct request; parked: oldest first */
+    struct list streams;                 /* struct stream */
     struct loop_timer *patrol, *parking; /* time limits; watches for parked requests */
     uint16_t port;
     bool quiescing;
+    bool stopping; /* no stream is suspended any more */
     size_t active;
     uint64_t begun; /* endpoints called, ever */
 };
 
-enum stage { STAGE_HEADERS, STAGE_BODY, STAGE_RUNNING, STAGE_PARKED, STAGE_REPLIED, STAGE_SENT, STAGE_GONE };
+enum stage {
+    STAGE_HEADERS,
+    STAGE_BODY,
+    STAGE_RUNNING,
+    STAGE_PARKED,
+    STAGE_REPLIED,
+    STAGE_STREAMING,
+    STAGE_SENT,
+    STAGE_GONE
+};
 
 /* Headers we look at ourselves, found in one pass. */
 enum known_header {
@@ -104,7 +116,9 @@ struct request {
     enum error error; /* of the problem it was answered with, for the log */
     size_t drained;   /* bytes of a refused body */
     struct text body;
-    struct reply *reply; /* from REPLIED on: a parked request does without its room */
+    struct reply *reply;   /* from REPLIED on: a parked request does without its room */
+    struct stream *stream; /* its reply goes on */
+    int64_t streamed_us;   /* when the headers of such a reply went out */
     struct loop_watch *watch;
     void (*on_gone)(void *arg);
     void *gone_arg;
@@ -129,6 +143,14 @@ void request_run(struct request *request);
 /* Queues request.reply with MHD. False when MHD would not have it. */
 bool response_send(struct request *request);
 void reply_done(struct reply *reply);
+
+/* -- stream.c */
+struct stream *stream_free(struct stream *stream);
+/* Begun, and neither ended by its writer nor gone. */
+bool stream_is_open(const struct request *request);
+struct MHD_Response *stream_response(struct request *request);
+/* Cuts off who takes nothing, and shows the others that their streams live. */
+void streams_patrol(struct http *http, int64_t now_ms);
 
 /* -- patrol.c */
 void patrol_start(struct http *http);

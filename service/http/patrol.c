@@ -36,6 +36,7 @@ static void patrol(void *arg) {
     struct http *http = arg;
     int64_t now_ms = clock_mono_ms();
     for (int phase = 0; phase < PHASE_COUNT; phase++) cut_overdue(http, phase, now_ms);
+    streams_patrol(http, now_ms);
 }
 
 /* -- parked requests */
@@ -108,12 +109,14 @@ void patrol_start(struct http *http) {
     list_init(&http->parked);
     list_init(&http->watched);
     list_init(&http->ready);
+    list_init(&http->streams);
     http->patrol = loop_timer_new(http->loop, patrol, http);
     http->parking = loop_timer_new(http->loop, watch_old, http);
     loop_timer_start(http->patrol, PATROL_PERIOD_MS, PATROL_PERIOD_MS);
 }
 
 void patrol_stop(struct http *http) {
+    http->stopping = true;
     gone_all(&http->parked);
     gone_all(&http->watched);
     http->parking = loop_timer_free(http->parking);

@@ -64,6 +64,7 @@ struct request *request_free(struct request *request) {
     loop_watch_free(request->watch);
     list_remove(&request->node);
     text_done(&request->body);
+    request->stream = stream_free(request->stream);
     if (request->reply != NULL) reply_done(request->reply);
     free(request->reply);
     free(request);

@@ -42,8 +42,9 @@ bool request_is_here(const struct request *request);
 #define REPLY_LOCATION_SIZE 640 /* a lock's name has 200 bytes, each three when percent-encoded */
 struct reply {
     int status;
-    struct text body;         /* moved into the reply; empty for 204 */
-    const char *content_type; /* NULL = application/json */
+    struct text body;          /* moved into the reply; empty for 204 */
+    const char *content_type;  /* NULL = application/json */
+    const char *cache_control; /* NULL = no-store */
     char location[REPLY_LOCATION_SIZE], etag[40], allow[64];
     char lock_token[65]; /* Lock-Token; "" = none */
     int retry_after_s;   /* -1 = no header */

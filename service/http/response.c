@@ -1,6 +1,7 @@
 /* A request's answer: kept in the request when the endpoint gives it, handed to MHD when the connection is its turn. */
 #include "http/internal.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "codec/documents.h"
@@ -91,8 +92,10 @@ void request_on_sent(struct request *request, void (*fn)(void *arg, bool whole),
 static bool may_have_body(int status) { return status != STATUS_NO_CONTENT && status != STATUS_NOT_MODIFIED; }
 
 /* MHD takes the body's memory. */
-static struct MHD_Response *response_of(struct reply *reply) {
+static struct MHD_Response *response_of(struct request *request) {
     static char empty[1];
+    struct reply *reply = request->reply;
+    if (request->stream != NULL) return stream_response(request);
     size_t len = reply->body.len;
     if (!len || !may_have_body(reply->status)) return MHD_create_response_from_buffer(0, empty, MHD_RESPMEM_PERSISTENT);
     char *data = TAKE(reply->body.data);
@@ -116,7 +119,7 @@ static void headers_add(struct MHD_Response *response, const struct request *req
     if (may_have_body(reply->status))
         header_add(response, "Content-Type", reply->content_type ? reply->content_type : "application/json");
     header_add(response, "X-Request-Id", request->id);
-    header_add(response, "Cache-Control", "no-store");
+    header_add(response, "Cache-Control", reply->cache_control ? reply->cache_control : "no-store");
     header_add(response, "X-Content-Type-Options", "nosniff");
     header_add_text(response, "Location", reply->location);
     header_add_text(response, "ETag", reply->etag);
@@ -131,11 +134,12 @@ static void headers_add(struct MHD_Response *response, const struct request *req
 }
 
 bool response_send(struct request *request) {
-    struct MHD_Response *response = response_of(request->reply);
+    struct MHD_Response *response = response_of(request);
     if (!response) return false;
     headers_add(response, request);
     bool queued = MHD_queue_response(request->connection, (unsigned)request->reply->status, response) == MHD_YES;
     MHD_destroy_response(response);
-    if (queued) request->stage = STAGE_SENT;
+    if (queued && request->stream != NULL) request->streamed_us = clock_mono_us();
+    if (queued) request->stage = request->stream != NULL ? STAGE_STREAMING : STAGE_SENT;
     return queued;
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "codec/json.h"
 #include "http/server.h"
+#include "http/stream.h"
 #include "metrics/metrics.h"
 
 #include <inttypes.h>
@@ -194,6 +195,46 @@ static void answer_soon(void *arg) {
     for (struct list *node; (node = list_pop(&echo->soon_list));) answer(CONTAINER_OF(node, struct waiting, node));
 }
 
+/* -- without an end: /v1/stream/{n} writes n blocks, one a millisecond, and ends; 0: nothing, until somebody ends it */
+
+#define BLOCK_LEN 8192
+#define STREAM_IDLE_MS 200
+
+struct streaming {
+    struct waiting *waiting;
+    int64_t blocks;
+};
+
+static void stream_over(void *arg) {
+    struct streaming *streaming = arg;
+    on_gone(streaming->waiting);
+    free(streaming);
+}
+
+static void write_block(void *arg) {
+    static char block[BLOCK_LEN];
+    struct streaming *streaming = arg;
+    struct request *request = streaming->waiting->request;
+    memset(block, 'x', sizeof block);
+    stream_write(request, block, sizeof block);
+    if (--streaming->blocks > 0) return;
+    stream_end(request);
+    waiting_free(streaming->waiting);
+    free(streaming);
+}
+
+static void get_stream(struct request *request) {
+    struct streaming *streaming = mem_new(sizeof *streaming);
+    const struct stream_options options = {": idle\n\n", STREAM_IDLE_MS, stream_over, streaming};
+    const char *sent = request_param(request, 0);
+    (void)text_parse_i64(sent, strlen(sent), &streaming->blocks);
+    streaming->waiting = park(request);
+    request_stream(request, reply_new(200), &options);
+    if (streaming->blocks == 0) return;
+    streaming->waiting->timer = loop_timer_new(streaming->waiting->echo->loop, write_block, streaming);
+    loop_timer_start(streaming->waiting->timer, 1, 1);
+}
+
 static const struct route routes[] = {
     {HTTP_GET, "/v1/now", get_now, SCOPE_ORDERS, 0},
     {HTTP_POST, "/v1/echo", post_echo, SCOPE_ORDERS, 0},
@@ -212,6 +253,7 @@ static const struct route routes[] = {
     {HTTP_GET, "/v1/parked-now", get_parked_now, SCOPE_ORDERS, 0},
     {HTTP_GET, "/v1/soon", get_soon, SCOPE_ORDERS, 0},
     {HTTP_POST, "/v1/soon", get_soon, SCOPE_ORDERS, 0},
+    {HTTP_GET, "/v1/stream/{blocks}", get_stream, SCOPE_ORDERS, 0},
     {HTTP_GET, "/v1/overflow", get_overflow, SCOPE_ORDERS, 0},
     {HTTP_GET, "/metrics", get_metrics, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
     {HTTP_GET, "/stats", get_stats, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
