@@ -146,6 +146,7 @@ static void start_facade(struct instance *instance) {
 static void start_locks(struct instance *instance) {
     const struct config *config = instance->service.config;
     struct locks_options options = {.waiters_max = (size_t)config->waiters_max,
+                                    .watchers_max = (size_t)config->streams_max,
                                     .redis_timeout_ms = config->redis_timeout_ms,
                                     .redisson_fenced = config->redisson_fenced,
                                     .open_when_down = strcmp(config->on_redis_down, "open") == 0,

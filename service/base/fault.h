@@ -37,6 +37,7 @@ enum fault {
     FAULT_JOB_BATCH,            /* job-batch=MS: … asking every MS only */
     FAULT_JOB_AT_MOST,          /* job-at-most=MS: lockAtMostFor of all jobs */
     FAULT_JOB_AT_LEAST,         /* job-at-least=MS: lockAtLeastFor of all jobs */
+    FAULT_NO_WATCH_POLL,        /* no-watch-poll: a watched lock is looked at only when something happens here */
     FAULT_COUNT
 };
 

@@ -41,6 +41,7 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_JOB_BATCH] = "job-batch",
     [FAULT_JOB_AT_MOST] = "job-at-most",
     [FAULT_JOB_AT_LEAST] = "job-at-least",
+    [FAULT_NO_WATCH_POLL] = "no-watch-poll",
 };
 
 static bool on[FAULT_COUNT];

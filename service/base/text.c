@@ -245,6 +245,13 @@ void text_uuid(char *out) {
     *out = '\0';
 }
 
+uint32_t text_hash_on(uint32_t hash, const char *s) {
+    for (const unsigned char *c = (const unsigned char *)s; *c != '\0'; c++) hash = (hash ^ *c) * 16777619U;
+    return hash;
+}
+
+uint32_t text_hash(const char *s) { return text_hash_on(2166136261U, s); }
+
 bool text_copy(char *out, size_t size, const char *s) {
     size_t len = strlen(s);
     bool fits = len < size;

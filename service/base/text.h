@@ -61,6 +61,9 @@ void text_time(int64_t unix_ms, char *out);
 void text_uuid(char *out);
 /* Random bytes in lower-case hex, fit for secrets; out has 2*len+1 bytes, len at most 32. Any thread. */
 void text_random_hex(size_t len, char *out);
+/* FNV-1a, for tables in memory; the second goes on from a hash. Nothing outside this process may see it. */
+uint32_t text_hash(const char *s);
+uint32_t text_hash_on(uint32_t hash, const char *s);
 /* Copies s; returns false when it was cut. Never unterminated. */
 bool text_copy(char *out, size_t size, const char *s);
 /* snprintf that never overruns and never leaves out unterminated; returns false when it was cut. */

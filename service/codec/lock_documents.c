@@ -118,6 +118,27 @@ void document_lock_status(struct text *out, const struct lock_status_view *view)
     text_add_char(out, '}');
 }
 
+void document_lock_event(struct text *out, const struct lock_event_view *view) {
+    text_add_char(out, '{');
+    member_string(out, "name", view->name);
+    member_string_or_null(out, "kind", view->kind);
+    member_name(out, "held");
+    text_add_str(out, view->held ? "true" : "false");
+    member_name(out, "holder");
+    if (view->holder != NULL)
+        document_lock_holder(out, view->holder);
+    else
+        text_add_str(out, "null");
+    member_integer(out, "waiters", (int64_t)view->waiters);
+    text_add_char(out, '}');
+}
+
+void document_lock_unknown(struct text *out, const char *name) {
+    text_add_char(out, '{');
+    member_string(out, "name", name);
+    text_add_char(out, '}');
+}
+
 static void write_permits(struct text *out, const struct semaphore_status_view *view) {
     member_name(out, "holders");
     text_add_char(out, '[');

@@ -54,6 +54,17 @@ struct semaphore_status_view {
 };
 void document_semaphore_status(struct text *out, const struct semaphore_status_view *view);
 
+/* An event of a stream: {"name","kind","held","holder","waiters"}. */
+struct lock_event_view {
+    const char *name, *kind;               /* kind "" = null */
+    bool held;                             /* now */
+    const struct lock_holder_view *holder; /* whom it tells of; NULL = null */
+    size_t waiters;
+};
+void document_lock_event(struct text *out, const struct lock_event_view *view);
+/* {"name"}: nobody can say how it stands. */
+void document_lock_unknown(struct text *out, const char *name);
+
 /* 202: {"status":"queued",…} */
 void document_lock_queued(struct text *out, const char *token, size_t position, int64_t retry_within_ms);
 /* Items of what was done for all a token holds. */

@@ -32,6 +32,7 @@ const struct route service_routes[] = {
     {HTTP_PATCH, "/v1/locks/{name}", locks_patch_one, SCOPE_LOCKS, 0},
     {HTTP_DELETE, "/v1/locks/{name}", locks_delete_one, SCOPE_LOCKS, 0},
     {HTTP_GET, "/v1/locks/{name}", locks_get_one, SCOPE_LOCKS, 0},
+    {HTTP_GET, "/v1/locks/{name}/events", locks_events, SCOPE_LOCKS, 0},
     {HTTP_PUT, "/v1/semaphores/{name}", semaphores_put_one, SCOPE_LOCKS, 0},
     {HTTP_PATCH, "/v1/semaphores/{name}", semaphores_patch_one, SCOPE_LOCKS, 0},
     {HTTP_DELETE, "/v1/semaphores/{name}", semaphores_delete_one, SCOPE_LOCKS, 0},

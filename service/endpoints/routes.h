@@ -28,6 +28,7 @@ void locks_put_one(struct request *request);
 void locks_patch_one(struct request *request);
 void locks_delete_one(struct request *request);
 void locks_get_one(struct request *request);
+void locks_events(struct request *request);
 void locks_put_set(struct request *request);
 void locks_patch_all(struct request *request);
 void locks_delete_all(struct request *request);

@@ -63,6 +63,7 @@ static void count_waiter(struct locks *locks, struct place *place) {
     place->counted = true;
     locks->waiters++;
     metric_add(METRIC_LEASE_WAITING, 0, 1);
+    watch_stir(locks, place->queue->name);
 }
 
 static bool may_wait(const struct locks *locks, const struct place *place) {

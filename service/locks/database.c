@@ -50,6 +50,7 @@ static void bind(struct binding *binding, const char *name, int64_t ms, bool is_
 void database_wake(struct locks *locks, const char *name) {
     struct queue *queue = queue_find(locks->queues, name);
     if (queue != NULL) turn(locks, queue);
+    watch_stir(locks, name);
     struct binding *binding = mem_new(sizeof *binding);
     binding->locks = locks;
     bind(binding, name, BOUND_FREE_MS, true);

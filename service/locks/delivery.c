@@ -114,6 +114,7 @@ void locks_clean_up(void *arg) {
 static void on_undone(void *arg, const struct redis_value *value, bool sent) {
     struct grant_ref *ref = arg;
     ref->locks->calls--;
+    for (size_t i = 0; i < ref->count; i++) watch_stir(ref->locks, ref->names[i]);
     if (value == NULL)
         grant_leave(ref);
     else

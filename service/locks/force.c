@@ -21,6 +21,7 @@ struct force {
 };
 
 static void finish(struct force *force, const struct lock_forced *forced) {
+    watch_stir(force->locks, force->name);
     force->fn(force->arg, forced);
     free(force);
 }

@@ -22,6 +22,7 @@ struct locks {
     struct locks_options options;
     struct queues *queues;
     struct fence *fence;
+    struct watches *watches;
     size_t waiters; /* places that count against waiters_max */
     bool draining;
     size_t calls;          /* to Redis, on their way */
@@ -164,6 +165,15 @@ void sweep_stop(struct locks *locks);
 #define REARM_NAMES 32 /* in one script call; the next follows at once when there are more */
 void rearm_start(struct locks *locks);
 void rearm_stop(struct locks *locks);
+
+/* watch.c */
+struct watches *watches_new(void);
+/* Nobody watches any more. Takes NULL, returns NULL. */
+struct watches *watches_free(struct watches *watches);
+/* All watchers are told that it is over. */
+void watches_drain(struct watches *watches);
+/* Something may have happened to the name: who watches it is told soon. */
+void watch_stir(struct locks *locks, const char *name);
 
 /* force.c */
 /* The epoch is known, or not to be had: forces that waited for it go on. */

@@ -126,6 +126,7 @@ static void drain_one(void *arg, struct queue *queue) {
 void locks_drain(struct locks *locks) {
     locks->draining = true;
     queues_for_each(locks->queues, drain_one, locks);
+    watches_drain(locks->watches);
 }
 
 bool locks_is_idle(const struct locks *locks) {
@@ -142,6 +143,7 @@ struct locks *locks_new(struct loop *loop, struct pool *pool, const struct locks
     locks->pool = pool;
     locks->options = *options;
     locks->queues = queues_new();
+    locks->watches = watches_new();
     locks->fence = fence_new(pool, on_fence, locks);
     list_init(&locks->leftovers);
     list_init(&locks->doubts);
@@ -183,6 +185,7 @@ struct locks *locks_free(struct locks *locks) {
     locks->rearm_timer = loop_timer_free(locks->rearm_timer);
     locks->queues = queues_free(locks->queues);
     locks->fence = fence_free(locks->fence);
+    locks->watches = watches_free(locks->watches);
     free(locks);
     return NULL;
 }

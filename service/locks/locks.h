@@ -25,7 +25,8 @@ struct locks;
 #define LOCK_TICKET_MS 10000 /* the place is kept this long after a 202 */
 
 struct locks_options {
-    size_t waiters_max; /* places with more than a try in this process; above: LCK-004 */
+    size_t waiters_max;  /* places with more than a try in this process; above: LCK-004 */
+    size_t watchers_max; /* see locks/watch.h */
     int64_t redis_timeout_ms;
     const char *redisson_fenced; /* prefixes, comma-separated: names that keep Redisson's own fence counter too */
     bool open_when_down;         /* what onRedisDown is when a request does not say */

@@ -35,6 +35,7 @@ static void stop_counting(struct locks *locks) {
 static void forget(struct locks *locks, struct place *place) {
     struct queue *queue = place->queue;
     if (place->counted) stop_counting(locks);
+    watch_stir(locks, queue->name);
     fair_step_out(locks, place);
     place_leave(locks->queues, place);
     place_free(place);
@@ -126,6 +127,7 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
     answer.ttl_ms = grant->left_ms;
     answer.safe_for_ms = lock_safe_for_ms(grant->left_ms, clock_mono_ms() - grant->sent_ms);
     if (grant->mode == LOCK_MODE_SHARED) refuse_writers(place);
+    for (size_t i = 0; i < place->count; i++) watch_stir(locks, place->names[i]);
     if (grant->is_new && place->ask_count > 0)
         answer.delivery = delivery_new(locks, place, place->ask_count);
     else if (grant->is_new)

@@ -15,13 +15,6 @@ struct queues {
     uint64_t sequence;
 };
 
-static uint32_t hash_add(uint32_t hash, const char *s) {
-    for (const unsigned char *c = (const unsigned char *)s; *c != '\0'; c++) hash = (hash ^ *c) * 16777619U;
-    return hash;
-}
-
-static uint32_t hash_of(const char *s) { return hash_add(2166136261U, s); /* FNV-1a */ }
-
 struct queues *queues_new(void) {
     struct queues *queues = mem_new(sizeof *queues);
     for (size_t i = 0; i < BUCKETS; i++) {
@@ -43,7 +36,7 @@ size_t queues_count(const struct queues *queues) { return queues->count; }
 /* -- queues */
 
 static struct list *name_bucket(struct queues *queues, const char *name) {
-    return &queues->by_name[hash_of(name) & (BUCKETS - 1)];
+    return &queues->by_name[text_hash(name) & (BUCKETS - 1)];
 }
 
 struct queue *queue_find(struct queues *queues, const char *name) {
@@ -105,7 +98,7 @@ static bool names_equal(char *const *a, char *const *b, size_t count) {
 }
 
 static struct list *holder_bucket(struct queues *queues, const char *holder, const char *name) {
-    return &queues->by_holder[hash_add(hash_of(holder), name) & (BUCKETS - 1)];
+    return &queues->by_holder[text_hash_on(text_hash(holder), name) & (BUCKETS - 1)];
 }
 
 struct place *place_find(struct queues *queues, const char *holder, char *const *names, size_t count) {

@@ -24,6 +24,7 @@ struct errand {
 };
 
 static void finish(struct errand *errand, const struct lock_answer *answer) {
+    if (errand->left != NULL && errand->ttl_ms == 0) watch_stir(errand->locks, errand->left->names[0]);
     if (!database_change(errand->locks, errand->left, errand->ttl_ms, answer, errand->done, errand->arg)) {
         count_loss(answer);
         errand->done(errand->arg, answer);

@@ -49,6 +49,7 @@ static void tell(struct walk *walk, const char *name, const struct redis_value *
         each.fence = redis_int(redis_at(result, 1));
     else
         each.reason = loss_reason(redis_str(redis_at(result, 1), NULL));
+    if (!walk->renews) watch_stir(walk->locks, name);
     walk->each(walk->arg, &each);
 }
 

@@ -9,6 +9,7 @@ static const char *const texts[SCRIPT_COUNT] = {
     [SCRIPT_LOCK_RENEW] = script_lock_renew,
     [SCRIPT_LOCK_RELEASE] = script_lock_release,
     [SCRIPT_LOCK_STATUS] = script_lock_status,
+    [SCRIPT_LOCK_WATCH] = script_lock_watch,
     [SCRIPT_LOCK_FENCE] = script_lock_fence,
     [SCRIPT_LOCK_NAMES] = script_lock_names,
     [SCRIPT_LOCK_LIST] = script_lock_list,

@@ -10,6 +10,7 @@ extern const char script_lock_acquire[];
 extern const char script_lock_renew[];
 extern const char script_lock_release[];
 extern const char script_lock_status[];
+extern const char script_lock_watch[];
 extern const char script_lock_fence[];
 extern const char script_lock_names[];
 extern const char script_lock_list[];

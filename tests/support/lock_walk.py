@@ -2,6 +2,8 @@
 
 import hashlib
 
+from .client import Reply
+from .events import Stream
 from .locks import Parked, token
 from .wait import eventually
 
@@ -88,6 +90,16 @@ class LockWalk:
             self.walk(204, "DELETE", path + "-forced?force=true&reason=x")
         self.walk(409, "DELETE", "/v1/semaphores/walk%2Fstring?force=true&reason=x", code="LCK-005")
 
+    def walk_watching(self):
+        path = LOCK + "-watched/events"
+        stream = Stream(self.narrow.port, path).read()
+        self.assertEqual(stream.until(1)[0].event, "state")
+        self.walk(429, "GET", path, code="SYS-010", http=self.narrow_http)
+        stream.close()
+        reply = Reply(stream.status, list(stream.headers.items()), b": nothing is said of the text\n\n")
+        reply.headers.pop("transfer-encoding")  # of the transport
+        self.assertEqual(self.contract.judge("GET", self.contract.template("GET", path), reply), [])
+
     def walk_sessions(self):
         mine = token()
         for number in range(3):
@@ -124,10 +136,10 @@ class LockWalk:
 
     def walk_locks(self):
         self.later = []
-        self.narrow = self.instance("narrow", env={**self.ENV, "LOCKSTOCK_WAITERS_MAX": 1}).start()
+        self.narrow = self.instance("narrow", env={**self.ENV, "LOCKSTOCK_WAITERS_MAX": 1, "LOCKSTOCK_STREAMS_MAX": 1}).start()
         self.narrow_http = self.narrow.http()
         self.addCleanup(self.narrow_http.close)
         for one in self.services:
             eventually(lambda one=one: one.get("/readyz").json["degraded"] == [], 10, "Redis is up")
-        for part in (self.walk_taking, self.walk_holding, self.walk_sessions, self.walk_fences, self.walk_slices):
+        for part in (self.walk_taking, self.walk_holding, self.walk_watching, self.walk_sessions, self.walk_fences, self.walk_slices):
             part()

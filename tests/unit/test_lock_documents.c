@@ -148,8 +148,24 @@ static void small_documents__then_as_in_the_api(void **state) {
     assert_string_equal(text_str(&out), "{\"highest\":9}");
 }
 
+static void document_lock_event__when_of_a_holder_or_nobody__then_one_shape(void **state) {
+    struct lock_event_view view = {.name = "n\n", .kind = "lock", .held = true, .holder = &ours, .waiters = 2};
+    AUTO_TEXT out = text_new(0);
+    document_lock_event(&out, &view);
+    assert_string_equal(text_str(&out),
+                        "{\"name\":\"n\\n\",\"kind\":\"lock\",\"held\":true,\"holder\":" OURS ",\"waiters\":2}");
+    text_clear(&out);
+    view = (struct lock_event_view){.name = "n", .kind = ""};
+    document_lock_event(&out, &view);
+    assert_string_equal(text_str(&out), "{\"name\":\"n\",\"kind\":null,\"held\":false,\"holder\":null,\"waiters\":0}");
+    text_clear(&out);
+    document_lock_unknown(&out, "n");
+    assert_string_equal(text_str(&out), "{\"name\":\"n\"}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(document_lock_event__when_of_a_holder_or_nobody__then_one_shape),
         cmocka_unit_test(document_lock_holder__when_ours_or_foreign__then_values_or_null),
         cmocka_unit_test(document_lock_grant__when_protected_or_not__then_fence_or_null),
         cmocka_unit_test(document_lock_grant__when_of_a_semaphore__then_permits_instead_of_a_mode),

@@ -22,6 +22,7 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
         {SCRIPT_LOCK_RENEW, "'superseded'"},
         {SCRIPT_LOCK_RELEASE, "NUMSUB"},
         {SCRIPT_LOCK_STATUS, "'free'"},
+        {SCRIPT_LOCK_WATCH, "rw_fate_of"},
         {SCRIPT_LOCK_FENCE, "run_id"},
         {SCRIPT_LOCK_NAMES, "ZRANGEBYLEX"},
         {SCRIPT_LOCK_LIST, "'sweep'"},

@@ -266,8 +266,15 @@ static void text_uuid__thousands__are_all_different(void **state) {
     for (int i = 1; i < COUNT; i++) assert_string_not_equal(ids[i - 1], ids[i]);
 }
 
+static void text_hash__when_gone_on__then_as_of_the_whole(void **state) {
+    assert_int_equal(text_hash(""), 2166136261U);
+    assert_int_equal(text_hash("a"), 0xe40c292cU);
+    assert_int_equal(text_hash_on(text_hash("foo"), "bar"), 0xbf9cf968U);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_hash__when_gone_on__then_as_of_the_whole),
         cmocka_unit_test(text_copy__what_does_not_fit__is_cut_and_told),
         cmocka_unit_test(text_uuid__thousands__are_all_different),
         cmocka_unit_test(text_add__when_added__then_grows_and_ends_with_nul),
