@@ -26,6 +26,6 @@ CREATE TABLE IF NOT EXISTS jobs (
     PRIMARY KEY (id),
     UNIQUE KEY uk_jobs_dedupe (queue, dedupe_key),
     KEY idx_jobs_due (queue, due_at, id),
-    KEY idx_jobs_status (queue, status, id),
+    KEY idx_jobs_status (status, queue, id),
     KEY idx_jobs_done (done_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

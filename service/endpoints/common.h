@@ -27,14 +27,18 @@ bool read_idempotency_key(struct request *request, char *out);
 bool read_if_match(struct request *request, struct command *command);
 
 /* -- short reads: `work` runs on a worker and fills in result and answer; the reply follows by itself. It must bear
- * being run twice. */
+ * being run twice, or say `once`. */
 struct read {
     struct db_job job;       /* first */
     struct request *request; /* NULL: the client hung up */
     struct pool *pool;
     struct result (*work)(struct read *read, struct db *db);
 
+    bool once; /* not again after a COMMIT that was not answered: what it does must not be done twice */
+
     /* parameters, as the endpoint likes */
+    void *own; /* more of them; freed by own_free (NULL = plain memory) */
+    void (*own_free)(void *own);
     int64_t id, after;
     size_t limit;
     int status;
@@ -54,6 +58,8 @@ struct read {
 struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db));
 /* Parks the request and sends the read; SYS-011 when the queue of reads is full. */
 void read_start(struct read *read);
+/* Frees a read that was not started. */
+void read_drop(struct read *read);
 void read_set_etag(struct read *read, int64_t version);
 
 /* Lists: {"items":[…],"nextCursor":…}. A work function asks for limit+1 rows and calls list_item_begins for each: false

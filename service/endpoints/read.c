@@ -10,6 +10,8 @@
 
 static void free_read(struct read *read) {
     text_done(&read->body);
+    if (read->own_free != NULL) read->own_free(read->own);
+    free(read->own_free == NULL ? read->own : NULL);
     free(read);
 }
 
@@ -30,7 +32,8 @@ static void begin(struct read *read) {
 static void run(struct db_job *job, struct db *db) {
     struct read *read = CONTAINER_OF(job, struct read, job);
     read->result = read->work(read, db);
-    if (read->result.code != ERROR_STORE_LOST && read->result.code != ERROR_COMMIT_UNKNOWN) return;
+    bool is_unknown = read->result.code == ERROR_COMMIT_UNKNOWN && !read->once;
+    if (read->result.code != ERROR_STORE_LOST && !is_unknown) return;
     struct db *fresh = NULL;
     if (failed(pool_connect(read->pool, &fresh))) return;
     begin(read);
@@ -78,6 +81,8 @@ void read_start(struct read *read) {
     request_problem(request, ERROR_UNAVAILABLE, "too many reads are waiting", NULL);
     free_read(read);
 }
+
+void read_drop(struct read *read) { free_read(read); }
 
 void read_set_etag(struct read *read, int64_t version) {
     (void)text_format(read->etag, sizeof read->etag, "\"%lld\"", (long long)version);

@@ -39,6 +39,16 @@ const struct route service_routes[] = {
     {HTTP_GET, "/v1/semaphores/{name}", semaphores_get_one, SCOPE_LOCKS, 0},
     {HTTP_POST, "/v1/fences/{name}", fences_post, SCOPE_LOCKS, 0},
 
+    {HTTP_GET, "/v1/queues", queues_list_all, SCOPE_JOBS, 0},
+    {HTTP_POST, "/v1/queues/{queue}/jobs", jobs_post, SCOPE_JOBS, 0},
+    {HTTP_GET, "/v1/queues/{queue}/jobs", jobs_list_all, SCOPE_JOBS, 0},
+    {HTTP_GET, "/v1/queues/{queue}/jobs/{id}", jobs_get, SCOPE_JOBS, 0},
+    {HTTP_PATCH, "/v1/queues/{queue}/jobs/{id}", jobs_patch, SCOPE_JOBS, 0},
+    {HTTP_POST, "/v1/queues/{queue}/jobs/{id}/complete", jobs_complete, SCOPE_JOBS, 0},
+    {HTTP_POST, "/v1/queues/{queue}/jobs/{id}/retry", jobs_retry, SCOPE_JOBS, 0},
+    {HTTP_POST, "/v1/queues/{queue}/jobs/{id}/revive", jobs_revive_one, SCOPE_ADMIN, 0},
+    {HTTP_POST, "/v1/queues/{queue}/claims", claims_post, SCOPE_JOBS, 0},
+
     {HTTP_GET, "/healthz", operations_healthz, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
     {HTTP_GET, "/readyz", operations_readyz, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
     {HTTP_GET, "/metrics", operations_metrics, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},

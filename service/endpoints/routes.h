@@ -39,6 +39,16 @@ void semaphores_delete_one(struct request *request);
 void semaphores_get_one(struct request *request);
 void fences_post(struct request *request);
 
+void queues_list_all(struct request *request);
+void jobs_post(struct request *request);
+void jobs_list_all(struct request *request);
+void jobs_get(struct request *request);
+void jobs_patch(struct request *request);
+void jobs_complete(struct request *request);
+void jobs_retry(struct request *request);
+void jobs_revive_one(struct request *request);
+void claims_post(struct request *request);
+
 void operations_healthz(struct request *request);
 void operations_readyz(struct request *request);
 void operations_metrics(struct request *request);

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define SQL_MAX ((size_t)4 << 10)
+#define SQL_MAX ((size_t)8 << 10)
 #define ROUNDS_MAX 16 /* of one call that meets nothing but spent rows */
 #define TRIES_MAX 3   /* of one round that deadlocks with a settle */
 #define TOKEN_BYTES 32
@@ -27,8 +27,8 @@ struct round {
     size_t count;
     int64_t spent[CLAIM_LIMIT_MAX];
     size_t spent_count;
-    char token[CLAIM_TOKEN_SIZE];
-    unsigned char token_hash[HASH_SIZE];
+    int64_t keys[CLAIM_LIMIT_MAX];                    /* of claims */
+    unsigned char hashes[CLAIM_LIMIT_MAX][HASH_SIZE]; /* of their tokens */
     int64_t lease_until_ms;
 };
 
@@ -49,14 +49,17 @@ static void take_row(struct round *round, struct db_stmt *row) {
         round->spent[round->spent_count++] = db_i64(row, COLUMN_KEY);
         return;
     }
-    struct claim *claim = &round->claims[round->count++];
+    struct claim *claim = &round->claims[round->count];
     *claim = (struct claim){.scope = round->ask->scope,
                             .key = db_i64(row, COLUMN_KEY),
                             .fence = db_i64(row, COLUMN_FENCE) + 1,
                             .lease_until_ms = db_time(row, COLUMN_NOW) + round->ask->lease_ms};
-    memcpy(claim->token, round->token, sizeof claim->token);
+    text_random_hex(TOKEN_BYTES, claim->token);
+    claim_token_hash(claim->token, round->hashes[round->count]);
+    round->keys[round->count] = claim->key;
     round->lease_until_ms = claim->lease_until_ms;
-    if (round->ask->row != NULL) round->ask->row(round->ask->arg, claim, row, COLUMN_FIRST);
+    if (round->ask->row != NULL) round->ask->row(round->ask->arg, round->count, row, COLUMN_FIRST);
+    round->count++;
 }
 
 static RESULT select_rows(struct round *round) {
@@ -78,59 +81,71 @@ static RESULT select_rows(struct round *round) {
 
 /* -- writing them down */
 
-/* An UPDATE of rows by their primary key: "… WHERE scope = ? AND key IN (?, …)". */
-struct mark {
-    const char *set;
-    unsigned params; /* of set */
-    const int64_t *keys;
-    size_t count;
-};
-
-static RESULT prepare_mark(const struct round *round, const struct mark *mark, struct db_stmt **ret) {
-    const struct claim_table *table = round->table;
-    AUTO_TEXT head = text_new(SQL_MAX);
-    text_addf(&head, "UPDATE %s FORCE INDEX (PRIMARY) SET %s WHERE ", table->name, mark->set);
-    if (table->scope != NULL) text_addf(&head, "%s = ? AND ", table->scope);
-    text_addf(&head, "%s IN (", table->key);
-    return db_statement_many(round->db, text_str(&head), "?", db_chunk_up(mark->count), ")", ret);
+/* "?, ?, …": as many as keys, in a few sizes; a list is padded by its last element. */
+static void write_list(struct text *out, size_t count) {
+    for (size_t i = 0; i < db_chunk_up(count); i++) text_add_str(out, i == 0 ? "?" : ", ?");
 }
 
-/* The rows are locked, so each of them must be there. The list is padded by its last key. */
-static RESULT execute_mark(const struct round *round, const struct mark *mark, struct db_stmt *stmt) {
-    unsigned param = mark->params;
+static unsigned bind_keys(struct db_stmt *stmt, unsigned param, const int64_t *keys, size_t count) {
+    for (size_t i = 0; i < db_chunk_up(count); i++) db_set_i64(stmt, param++, keys[i < count ? i : count - 1]);
+    return param;
+}
+
+static void write_rows(const struct claim_table *table, size_t count, struct text *out) {
+    text_add_str(out, " WHERE ");
+    if (table->scope != NULL) text_addf(out, "%s = ? AND ", table->scope);
+    text_addf(out, "%s IN (", table->key);
+    write_list(out, count);
+    text_add_str(out, ")");
+}
+
+/* The rows are locked, so each of them must be there. */
+static RESULT execute_rows(const struct round *round, struct db_stmt *stmt, unsigned param, const int64_t *keys,
+                           size_t count) {
     uint64_t matched;
     if (round->table->scope != NULL) db_set_str(stmt, param++, round->ask->scope);
-    for (size_t i = 0; i < db_chunk_up(mark->count); i++)
-        db_set_i64(stmt, param++, mark->keys[i < mark->count ? i : mark->count - 1]);
+    bind_keys(stmt, param, keys, count);
     TRY(db_execute(stmt, &matched));
-    if (matched != mark->count) FAIL(INTERNAL, 0);
+    if (matched != count) FAIL(INTERNAL, 0);
     return OK;
 }
 
+/* Each row gets the token that stands at its place in the list. */
+static void write_claim_sql(const struct round *round, struct text *sql) {
+    const struct claim_table *table = round->table;
+    text_addf(sql, "UPDATE %s FORCE INDEX (PRIMARY) SET claim_token = ELT(FIELD(%s, ", table->name, table->key);
+    write_list(sql, round->count);
+    text_add_str(sql, "), ");
+    write_list(sql, round->count);
+    text_add_str(sql, "), owner = ?, lease_until = ?, due_at = lease_until, fence = fence + 1");
+    if (table->at_claim != NULL) text_addf(sql, ", %s", table->at_claim);
+    write_rows(table, round->count, sql);
+}
+
 static RESULT write_claims(struct round *round) {
-    AUTO_TEXT set = text_new(SQL_MAX);
-    int64_t keys[CLAIM_LIMIT_MAX];
+    AUTO_TEXT sql = text_new(SQL_MAX);
     struct db_stmt *stmt;
-    if (round->count == 0 || fault_on(FAULT_NO_CLAIM_UPDATE)) return OK;
-    for (size_t i = 0; i < round->count; i++) keys[i] = round->claims[i].key;
-    text_add_str(&set, "owner = ?, lease_until = ?, due_at = lease_until, claim_token = ?, fence = fence + 1");
-    if (round->table->at_claim != NULL) text_addf(&set, ", %s", round->table->at_claim);
-    struct mark mark = {text_str(&set), 3, keys, round->count};
-    TRY(prepare_mark(round, &mark, &stmt));
-    db_set_str(stmt, 0, round->ask->owner);
-    db_set_time(stmt, 1, round->lease_until_ms);
-    db_set_bytes(stmt, 2, round->token_hash, sizeof round->token_hash);
-    return execute_mark(round, &mark, stmt);
+    const size_t count = round->count;
+    if (count == 0 || fault_on(FAULT_NO_CLAIM_UPDATE)) return OK;
+    write_claim_sql(round, &sql);
+    TRY(db_statement(round->db, text_str(&sql), &stmt));
+    unsigned param = bind_keys(stmt, 0, round->keys, count);
+    for (size_t i = 0; i < db_chunk_up(count); i++)
+        db_set_bytes(stmt, param++, round->hashes[i < count ? i : count - 1], HASH_SIZE);
+    db_set_str(stmt, param++, round->ask->owner);
+    db_set_time(stmt, param++, round->lease_until_ms);
+    return execute_rows(round, stmt, param, round->keys, count);
 }
 
 static RESULT bury_spent(struct round *round) {
-    AUTO_TEXT set = text_new(SQL_MAX);
+    AUTO_TEXT sql = text_new(SQL_MAX);
     struct db_stmt *stmt;
     if (round->spent_count == 0) return OK;
-    text_addf(&set, "due_at = NULL, lease_until = NULL, %s", round->table->bury);
-    struct mark mark = {text_str(&set), 0, round->spent, round->spent_count};
-    TRY(prepare_mark(round, &mark, &stmt));
-    return execute_mark(round, &mark, stmt);
+    text_addf(&sql, "UPDATE %s FORCE INDEX (PRIMARY) SET due_at = NULL, lease_until = NULL, %s", round->table->name,
+              round->table->bury);
+    write_rows(round->table, round->spent_count, &sql);
+    TRY(db_statement(round->db, text_str(&sql), &stmt));
+    return execute_rows(round, stmt, 0, round->spent, round->spent_count);
 }
 
 /* -- a call */
@@ -166,8 +181,6 @@ RESULT claims_take(struct db *db, const struct claim_table *table, const struct 
                    size_t *ret_count) {
     struct round round = {.db = db, .table = table, .ask = ask, .claims = claims};
     assert(ask->limit >= 1 && ask->limit <= CLAIM_LIMIT_MAX && (ask->scope != NULL) == (table->scope != NULL));
-    text_random_hex(TOKEN_BYTES, round.token);
-    claim_token_hash(round.token, round.token_hash);
     for (int i = 0; i < ROUNDS_MAX; i++) {
         TRY(run_round(&round));
         metric_add(METRIC_CLAIMS, table->of, (int64_t)round.count);

@@ -42,7 +42,7 @@ struct claim {
     const char *scope; /* borrowed from who asked */
     int64_t key;
     int64_t fence;
-    char token[CLAIM_TOKEN_SIZE]; /* one for all rows of a call; a secret */
+    char token[CLAIM_TOKEN_SIZE]; /* a secret of this row's claim alone */
     int64_t lease_until_ms;       /* Unix, of the database's clock */
 };
 
@@ -51,9 +51,10 @@ struct claim_ask {
     const char *owner; /* ≤ CLAIM_OWNER_MAX bytes; decides nothing */
     int64_t lease_ms;  /* counted from the SELECT */
     size_t limit;      /* 1..CLAIM_LIMIT_MAX */
-    /* Called for each row in its order, before the COMMIT: its values are worth something only when claims_take
-     * succeeds. `first` is the first of the table's `columns`. It must not run statements. May be NULL. */
-    void (*row)(void *arg, const struct claim *claim, struct db_stmt *row, unsigned first);
+    /* Called for each row in its order, before the COMMIT: what it takes is worth something only when claims_take
+     * succeeds, and a transaction that is tried again calls it anew from index 0. `first` is the first of the table's
+     * `columns`. It must not run statements. May be NULL. */
+    void (*row)(void *arg, size_t index, struct db_stmt *row, unsigned first);
     void *arg;
 };
 /* Claims up to limit rows, the longest due first; claims has room for limit. Its own transaction: none may be open.
@@ -69,7 +70,7 @@ struct claim_end {
     void *arg;
 };
 /* Ends the claim: done, to be tried again, given back. One UPDATE, in autocommit or in the caller's transaction.
-   *ret_ours false: the claim was lost and nothing was changed. */
+ *ret_ours false: the claim was lost and nothing was changed. */
 RESULT claims_settle(struct db *db, const struct claim_table *table, const struct claim *claim,
                      const struct claim_end *end, bool *ret_ours);
 /* The lease becomes now + lease_ms. As claims_settle. */

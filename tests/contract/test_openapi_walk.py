@@ -49,7 +49,7 @@ class Walk(LockWalk, Case):
 
     def wrong(self, path):
         """A path whose parameter is none."""
-        return self.concrete(path, "%7B" if "{name}" in path else "0")
+        return self.concrete(path, "%7B" if "{name}" in path else "%20" if "{queue}" in path else "0")
 
     # -- what every operation may answer
 
@@ -242,6 +242,30 @@ class Walk(LockWalk, Case):
         self.assertEqual(self.walk(200, "POST", f"/v1/compensations/{row['id']}/resolve", {}).body, first.body)
         self.walk(404, "POST", "/v1/compensations/987654321/resolve", code="SYS-013")
 
+    def walk_queues(self):
+        path, lease = "/v1/queues/walk/jobs", {"leaseMs": 60000}
+        job = self.walk(201, "POST", path, {"payload": {"to": "u-1"}, "dedupeKey": "k"}).json
+        self.walk(200, "POST", path, {"dedupeKey": "k"})
+        self.walk(201, "POST", path, {"maxAttempts": 1})
+        self.walk(201, "POST", "/v1/queues/walk-2/jobs")
+        one, two = self.walk(200, "POST", "/v1/queues/walk/claims", {**lease, "owner": "w"}).json["jobs"]
+        self.walk(200, "POST", "/v1/queues/walk/claims")
+        target, token = f"{path}/{one['id']}", {"claimToken": one["claimToken"]}
+        self.walk(200, "PATCH", target, {**token, **lease})
+        self.walk(200, "POST", target + "/complete", {**token, "lastResult": "sent"})
+        for method, action in (("PATCH", ""), ("POST", "/complete"), ("POST", "/retry")):
+            self.walk(410, method, target + action, {"claimToken": two["claimToken"]}, "JOB-001")
+            self.walk(404, method, f"{path}/987654321{action}", token, "SYS-013")
+        self.walk(200, "POST", f"{path}/{two['id']}/retry", {"claimToken": two["claimToken"]})
+        self.walk(200, "POST", f"{path}/{two['id']}/revive")
+        self.walk(404, "POST", f"{path}/987654321/revive", code="SYS-013")
+        self.walk(400, "POST", target + "/revive", code="SYS-003")
+        self.assertEqual(self.walk(200, "GET", target).json["id"], job["id"])
+        self.walk(404, "GET", f"{path}/987654321", code="SYS-013")
+        self.pages(path)
+        self.pages("/v1/queues")
+        self.walk(400, "GET", f"{path}?status=NONE", code="SYS-003")
+
     def walk_operations(self):
         for path in ("/healthz", "/readyz", "/metrics", "/version", "/openapi.yaml"):
             self.walk(200, "GET", path)
@@ -253,7 +277,7 @@ class Walk(LockWalk, Case):
     def test_walk__when_all_was_walked__then_nothing_of_the_file_is_left(self):
         for part in (self.walk_products, self.walk_inventory, self.walk_orders, self.walk_actions, self.walk_status_keys,
                      self.walk_compensations, self.walk_busy, self.walk_audit, self.walk_gone, self.walk_operations,
-                     self.walk_locks, self.everywhere, self.walk_redis_away):
+                     self.walk_locks, self.walk_queues, self.everywhere, self.walk_redis_away):
             with self.subTest(part.__name__):
                 part()
         self.not_ready()
@@ -305,7 +329,8 @@ class Walk(LockWalk, Case):
             if path.startswith("/v1/") and not path.startswith(LOCKS[:2]):
                 body = self.fitting(operation) if "requestBody" in operation else None
                 self.walk(503, method, path.replace("/v1/orders/{id}", order).replace("{id}", "1")
-                          .replace("{productId}", "5001").replace("{name}", "walk"), body, **away)
+                          .replace("{productId}", "5001").replace("{name}", "walk").replace("{queue}", "walk"), body,
+                          **away)
         self.assertEqual(self.walk(200, "GET", "/readyz").json, {"status": "degraded", "degraded": ["mysql"]})
         self.stack.mysql.start()
         eventually(lambda: self.http.get("/v1/orders").status == 200, 15, "back")

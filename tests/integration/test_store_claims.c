@@ -90,12 +90,12 @@ static void claims_take__when_some_are_due__then_longest_due_first_and_written_d
     assert_int_equal(take(stand->other, "q", 10), 0);
 }
 
-static void note_payload(void *arg, const struct claim *claim, struct db_stmt *row, unsigned first) {
+static void note_payload(void *arg, size_t index, struct db_stmt *row, unsigned first) {
     char want[32], *seen = arg;
-    snprintf(want, sizeof want, "{\"n\":%lld}", (long long)claim->key);
+    snprintf(want, sizeof want, "{\"n\":%lld}", (long long)claims[index].key);
     assert_string_equal(db_text(row, first + 1, NULL), want);
     assert_int_equal(db_i64(row, first), 0); /* as it was before */
-    seen[claim->key] = 1;
+    seen[claims[index].key] = 1;
 }
 
 static void claims_take__when_rows_are_wanted__then_their_columns_are_shown(void **state) {
@@ -226,6 +226,7 @@ static void claims_take__when_the_most_are_asked_for__then_each_once(void **stat
     assert_int_equal(take(stand->db, "q", CLAIM_LIMIT_MAX), CLAIM_LIMIT_MAX);
     assert_int_equal(take(stand->other, "q", CLAIM_LIMIT_MAX), 300 - CLAIM_LIMIT_MAX);
     assert_int_equal(stand_number(stand->db, "SELECT COUNT(*) FROM jobs WHERE fence = 1"), 300);
+    assert_int_equal(stand_number(stand->db, "SELECT COUNT(DISTINCT claim_token) FROM jobs"), 300);
 }
 
 /* -- settling -- */
@@ -265,6 +266,9 @@ static void claims_settle__when_any_part_of_the_claim_differs__then_lost(void **
     assert_false(settle(stand->db, &other));
     other = claim;
     other.token[0] = other.token[0] == '0' ? '1' : '0';
+    assert_false(settle(stand->db, &other));
+    assert_int_equal(take(stand->db, "q", 1), 1);
+    memcpy(other.token, claims[0].token, sizeof other.token); /* another's, of the same fence */
     assert_false(settle(stand->db, &other));
     other = claim;
     other.scope = "r";
