@@ -1,5 +1,7 @@
 #include "domain/schedule.h"
 
+#include "base/text.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -17,6 +19,17 @@ bool schedule_by_is_good(const char *by) {
     for (size_t i = 0; i < len; i++)
         if (by[i] < 0x20 || by[i] > 0x7e) return false;
     return true;
+}
+
+void schedule_token_write(const char hex[SCHEDULE_TOKEN_HEX + 1], int64_t at_least_ms, char out[SCHEDULE_TOKEN_SIZE]) {
+    (void)text_format(out, SCHEDULE_TOKEN_SIZE, "%s-%lld", hex, (long long)at_least_ms);
+}
+
+bool schedule_token_read(const char *token, int64_t *ret_at_least_ms) {
+    if (strspn(token, "0123456789abcdef") != SCHEDULE_TOKEN_HEX || token[SCHEDULE_TOKEN_HEX] != '-') return false;
+    const char *number = token + SCHEDULE_TOKEN_HEX + 1;
+    return text_parse_i64(number, strlen(number), ret_at_least_ms) && *ret_at_least_ms >= 0 &&
+           *ret_at_least_ms <= SCHEDULE_AT_MOST_MS_MAX;
 }
 
 int64_t schedule_round_of(int64_t now_ms, int64_t every_ms, int64_t at_ms) {

@@ -19,6 +19,14 @@ bool schedule_name_is_good(const char *name);
 /* 1..128 printable ASCII characters, none of them a space at an end. */
 bool schedule_by_is_good(const char *by);
 
+/* A token of a grant: random digits and the milliseconds of lockAtLeastFor, so that any instance can release it. Who
+   holds is known by a digest of it all, so a token that was changed holds nothing. */
+#define SCHEDULE_TOKEN_HEX 32
+#define SCHEDULE_TOKEN_SIZE (SCHEDULE_TOKEN_HEX + 1 + 8 + 1)
+void schedule_token_write(const char hex[SCHEDULE_TOKEN_HEX + 1], int64_t at_least_ms, char out[SCHEDULE_TOKEN_SIZE]);
+/* False: it is none of ours. */
+bool schedule_token_read(const char *token, int64_t *ret_at_least_ms);
+
 /* Begin of the round that now_ms stands in. every_ms > 0. */
 int64_t schedule_round_of(int64_t now_ms, int64_t every_ms, int64_t at_ms);
 /* A short period leaves no room for the minimum meant for the usual one: four fifths of the period at most, as

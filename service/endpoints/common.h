@@ -49,13 +49,16 @@ struct read {
     struct result result;
     int http_status;
     struct text body;
-    char etag[40], location[160], extras[512];
+    char etag[40], location[160], extras[1024];
+    char lock_token[65]; /* Lock-Token; "" = none */
     const char *detail;
     size_t listed;   /* items written by list_item_* */
     int64_t last_id; /* of the last item written */
     bool more;       /* there was one beyond the limit */
 };
 struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db));
+/* The same as the first member of a larger record of this size. */
+struct read *read_new_in(size_t size, struct request *request, struct result (*work)(struct read *read, struct db *db));
 /* Parks the request and sends the read; SYS-011 when the queue of reads is full. */
 void read_start(struct read *read);
 /* Frees a read that was not started. */

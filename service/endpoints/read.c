@@ -46,21 +46,33 @@ static void send(struct read *read) {
     reply.body = TAKE_TEXT(read->body);
     (void)text_copy(reply.etag, sizeof reply.etag, read->etag);
     (void)text_copy(reply.location, sizeof reply.location, read->location);
+    (void)text_copy(reply.lock_token, sizeof reply.lock_token, read->lock_token);
     request_reply(read->request, reply);
+}
+
+/* What the work has written down beside its own refusals says nothing of a database that went away meanwhile. */
+static void refuse(struct read *read, enum error error) {
+    bool has_extras = read->extras[0] != '\0' && error_public(error) != ERROR_UNAVAILABLE;
+    request_problem(read->request, error, read->detail, has_extras ? read->extras : NULL);
 }
 
 static void done(struct db_job *job) {
     struct read *read = CONTAINER_OF(job, struct read, job);
     struct result result = failed(job->connection) ? job->connection : read->result;
     if (read->request != NULL && failed(result))
-        request_problem(read->request, (enum error)result.code, read->detail, read->extras[0] ? read->extras : NULL);
+        refuse(read, (enum error)result.code);
     else if (read->request != NULL)
         send(read);
     free_read(read);
 }
 
 struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db)) {
-    struct read *read = mem_new(sizeof *read);
+    return read_new_in(sizeof(struct read), request, work);
+}
+
+struct read *read_new_in(size_t size, struct request *request,
+                         struct result (*work)(struct read *read, struct db *db)) {
+    struct read *read = mem_new(size);
     read->request = request;
     read->pool = service_of(request)->pool;
     read->work = work;

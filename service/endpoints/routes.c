@@ -49,6 +49,12 @@ const struct route service_routes[] = {
     {HTTP_POST, "/v1/queues/{queue}/jobs/{id}/revive", jobs_revive_one, SCOPE_ADMIN, 0},
     {HTTP_POST, "/v1/queues/{queue}/claims", claims_post, SCOPE_JOBS, 0},
 
+    {HTTP_GET, "/v1/schedules", schedules_list_all, SCOPE_SCHEDULES, 0},
+    {HTTP_PUT, "/v1/schedules/{name}", schedules_put_one, SCOPE_SCHEDULES, 0},
+    {HTTP_PATCH, "/v1/schedules/{name}", schedules_patch_one, SCOPE_SCHEDULES, 0},
+    {HTTP_DELETE, "/v1/schedules/{name}", schedules_delete_one, SCOPE_SCHEDULES, 0},
+    {HTTP_GET, "/v1/schedules/{name}", schedules_get_one, SCOPE_SCHEDULES, 0},
+
     {HTTP_GET, "/healthz", operations_healthz, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
     {HTTP_GET, "/readyz", operations_readyz, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
     {HTTP_GET, "/metrics", operations_metrics, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},

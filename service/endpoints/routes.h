@@ -49,6 +49,12 @@ void jobs_retry(struct request *request);
 void jobs_revive_one(struct request *request);
 void claims_post(struct request *request);
 
+void schedules_put_one(struct request *request);
+void schedules_patch_one(struct request *request);
+void schedules_delete_one(struct request *request);
+void schedules_get_one(struct request *request);
+void schedules_list_all(struct request *request);
+
 void operations_healthz(struct request *request);
 void operations_readyz(struct request *request);
 void operations_metrics(struct request *request);

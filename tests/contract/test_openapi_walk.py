@@ -13,6 +13,7 @@ from support.case import Case, main  # pylint: disable=wrong-import-position
 from support.contract import PATH, Contract, error_rows, pattern_of
 from support.lock_walk import LockWalk
 from support.resp import JavaLock
+from support.schedule_walk import NOBODY, ScheduleWalk
 from support.wait import eventually
 
 # Codes that need a broken world or a race; test_503 meets SYS-011, the suites named in test_errors.py meet the others.
@@ -22,7 +23,7 @@ LOCKS = ("/v1/locks", "/v1/semaphores", "/v1/fences")
 BODY_MAX = 1024 * 1024
 
 
-class Walk(LockWalk, Case):
+class Walk(LockWalk, ScheduleWalk, Case):
     ENV = {"LOCKSTOCK_LOCK_WAIT_MS": 200, "LOCKSTOCK_REDIS_TIMEOUT_MS": 2000}
 
     @classmethod
@@ -277,7 +278,7 @@ class Walk(LockWalk, Case):
     def test_walk__when_all_was_walked__then_nothing_of_the_file_is_left(self):
         for part in (self.walk_products, self.walk_inventory, self.walk_orders, self.walk_actions, self.walk_status_keys,
                      self.walk_compensations, self.walk_busy, self.walk_audit, self.walk_gone, self.walk_operations,
-                     self.walk_locks, self.walk_queues, self.everywhere, self.walk_redis_away):
+                     self.walk_locks, self.walk_queues, self.walk_schedules, self.everywhere, self.walk_redis_away):
             with self.subTest(part.__name__):
                 part()
         self.not_ready()
@@ -324,7 +325,7 @@ class Walk(LockWalk, Case):
         order = self.new_path(5001)
         self.addCleanup(self.stack.heal)
         self.stack.mysql.stop()
-        away = {"code": "SYS-011", "headers": {"If-Match": "*"}}
+        away = {"code": "SYS-011", "headers": {"If-Match": "*", **NOBODY}}
         for (method, path), operation in self.contract.operations.items():
             if path.startswith("/v1/") and not path.startswith(LOCKS[:2]):
                 body = self.fitting(operation) if "requestBody" in operation else None

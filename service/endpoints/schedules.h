@@ -1,0 +1,11 @@
+/* What the two files of /v1/schedules share. */
+#pragma once
+
+#include "codec/bodies_schedule.h"
+#include "codec/schedule_documents.h"
+#include "endpoints/common.h"
+#include "schedule/job.h"
+#include "store/shedlock.h"
+
+/* The path's name, admitted; NULL: answered. */
+const char *schedule_read_name(struct request *request);
