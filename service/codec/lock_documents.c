@@ -103,6 +103,7 @@ void document_lock_status(struct text *out, const struct lock_status_view *view)
     text_add_char(out, '{');
     member_string(out, "name", view->name);
     member_string_or_null(out, "kind", view->kind);
+    if (view->store != NULL) member_string(out, "store", view->store);
     member_name(out, "held");
     text_add_str(out, view->held ? "true" : "false");
     member_string_or_null(out, "mode", view->held ? lock_mode_name(view->mode) : "");
@@ -155,6 +156,12 @@ void document_semaphore_status(struct text *out, const struct semaphore_status_v
     text_add_char(out, '{');
     member_string(out, "name", view->name);
     member_string_or_null(out, "kind", view->kind);
+    if (view->store != NULL) {
+        member_string(out, "store", view->store);
+        member_name(out, "held");
+        text_add_str(out, "true");
+        member_null(out, "mode");
+    }
     member_or_null(out, "limit", view->limit, view->exists);
     member_or_null(out, "available", view->available, view->exists);
     write_permits(out, view);

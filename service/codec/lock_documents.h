@@ -26,9 +26,10 @@ void members_lock_held(struct text *out, const struct lock_held_view *view);
 void members_lease_lost(struct text *out, const char *reason, int64_t other_since_ms);
 void members_lock_kind(struct text *out, const char *kind);
 
-/* GET /v1/locks/{name}. */
+/* GET /v1/locks/{name}, and its like in the list. */
 struct lock_status_view {
     const char *name, *kind; /* kind "" = null */
+    const char *store;       /* of the list; NULL: left out */
     bool held;
     enum lock_mode mode; /* when held */
     const struct lock_holder_view *holders;
@@ -38,13 +39,14 @@ struct lock_status_view {
 };
 void document_lock_status(struct text *out, const struct lock_status_view *view);
 
-/* GET /v1/semaphores/{name}. */
+/* GET /v1/semaphores/{name}, and its like in the list of locks. */
 struct semaphore_holder_view {
     struct lock_holder_view lock;
     int64_t permits;
 };
 struct semaphore_status_view {
     const char *name, *kind; /* kind "" = null */
+    const char *store;       /* of the list, with what its other items have too; NULL: left out */
     bool exists;             /* else limit and available are null */
     int64_t limit, available;
     const struct semaphore_holder_view *holders;

@@ -44,7 +44,7 @@ static void write_event(struct text *out, enum lock_event event, const struct lo
                                              .holder = holder != NULL ? &view : NULL,
                                              .waiters = status->waiters};
     if (event == LOCK_EVENT_STATE)
-        lock_write_status(&data, status);
+        lock_write_status(&data, status, false);
     else if (event == LOCK_EVENT_UNKNOWN)
         document_lock_unknown(&data, status->name);
     else

@@ -67,11 +67,12 @@ struct lock_holder_view lock_holder_view_of(const struct lock_holder *holder) {
                                      .expires_in_ms = holder->expires_in_ms};
 }
 
-void lock_write_status(struct text *out, const struct lock_status *status) {
+void lock_write_status(struct text *out, const struct lock_status *status, bool is_item) {
     struct lock_holder_view *holders = mem_array(status->holder_count + 1, sizeof holders[0]);
     for (size_t i = 0; i < status->holder_count; i++) holders[i] = lock_holder_view_of(&status->holders[i]);
     const struct lock_status_view view = {.name = status->name,
                                           .kind = status->kind,
+                                          .store = is_item ? lock_safety_name(status->store) : NULL,
                                           .held = status->held,
                                           .mode = status->mode,
                                           .holders = holders,
@@ -80,6 +81,34 @@ void lock_write_status(struct text *out, const struct lock_status *status) {
                                           .waiters = status->waiters};
     document_lock_status(out, &view);
     free(holders);
+}
+
+void lock_write_away(struct text *out, const char *away) {
+    if (away != NULL) text_addf(out, ",\"degraded\":[\"%s\"]", away);
+}
+
+static struct semaphore_holder_view *permit_views(const struct semaphore_status *status) {
+    struct semaphore_holder_view *views = mem_array(status->holder_count + 1, sizeof views[0]);
+    for (size_t i = 0; i < status->holder_count; i++) {
+        views[i].lock = lock_holder_view_of(&status->holders[i].lock);
+        views[i].permits = status->holders[i].permits;
+    }
+    return views;
+}
+
+void semaphore_write_status(struct text *out, const struct semaphore_status *status, bool is_item) {
+    AUTO_FREE struct semaphore_holder_view *holders = permit_views(status);
+    const struct semaphore_status_view view = {.name = status->name,
+                                               .kind = status->kind,
+                                               .store = is_item ? lock_safety_name(LOCK_SAFETY_REDIS) : NULL,
+                                               .exists = status->exists,
+                                               .limit = status->limit,
+                                               .available = status->available,
+                                               .holders = holders,
+                                               .holder_count = status->holder_count,
+                                               .fence = status->fence,
+                                               .waiters = status->waiters};
+    document_semaphore_status(out, &view);
 }
 
 static void write_held(struct text *extras, const struct lock_answer *answer, bool of_set) {

@@ -19,6 +19,10 @@ void lock_reply_problem(struct request *request, const struct lock_answer *answe
 void lock_write_segment(struct text *out, const char *name);
 /* DELETE with ?force=: lock_force.c. kind: semaphore, or lock for all others. */
 void lock_force(struct request *request, enum lock_kind kind);
-void lock_write_status(struct text *out, const struct lock_status *status);
+/* As an item of the list (with its store), or by itself. */
+void lock_write_status(struct text *out, const struct lock_status *status, bool is_item);
+void semaphore_write_status(struct text *out, const struct semaphore_status *status, bool is_item);
+/* The member "degraded": the store that could not be asked; nothing for NULL. */
+void lock_write_away(struct text *out, const char *away);
 /* Borrows from holder. */
 struct lock_holder_view lock_holder_view_of(const struct lock_holder *holder);

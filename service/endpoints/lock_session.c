@@ -1,17 +1,12 @@
-/* /v1/locks: everything a token holds, renewed or released in one request; and the list of what is held. */
+/* PATCH and DELETE /v1/locks: everything a token holds, renewed or released in one request. */
 #include "base/memory.h"
 #include "codec/bodies_lock.h"
-#include "codec/cursor.h"
 #include "endpoints/lock_reply.h"
 #include "endpoints/routes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define STATUS_OK 200
-#define CURSOR_LOCKS 'l'
-
-/* -- all of a token */
 
 struct session_errand {
     struct request *request; /* NULL: the client hung up */
@@ -20,7 +15,7 @@ struct session_errand {
     struct text done_items, lost_items; /* elements of JSON arrays */
 };
 
-static void on_session_gone(void *arg) {
+static void on_gone(void *arg) {
     struct session_errand *errand = arg;
     errand->request = NULL;
 }
@@ -48,7 +43,9 @@ static void reply_session(const struct session_errand *errand, const struct lock
     text_add(&reply.body, text_str(&errand->done_items), errand->done_items.len);
     text_add_str(&reply.body, "],\"lost\":[");
     text_add(&reply.body, text_str(&errand->lost_items), errand->lost_items.len);
-    text_add_str(&reply.body, "]}");
+    text_add_char(&reply.body, ']');
+    lock_write_away(&reply.body, answer->away);
+    text_add_char(&reply.body, '}');
     reply.body.overflow |= errand->done_items.overflow || errand->lost_items.overflow;
     request_reply(errand->request, reply);
 }
@@ -81,7 +78,7 @@ static void start_session(struct request *request, const char *token, bool renew
     errand->done_items = errand->lost_items = text_new(0);
     lock_holder_of(request_credential(request)->name, token, holder);
     const struct lock_session session = {.holder = holder, .each = on_each, .done = on_session_done, .arg = errand};
-    request_park(request, on_session_gone, errand);
+    request_park(request, on_gone, errand);
     if (renews)
         locks_renew_all(service_of(request)->locks, &session, ttl_ms);
     else
@@ -106,78 +103,4 @@ void locks_delete_all(struct request *request) {
     if (!read_query(request, NULL, false)) return;
     const char *token = lock_read_token(request);
     if (token != NULL) start_session(request, token, false, 0);
-}
-
-/* -- the list */
-
-struct list_errand {
-    struct request *request; /* NULL: the client hung up */
-    size_t count;
-    struct text body;
-};
-
-static void on_list_gone(void *arg) {
-    struct list_errand *errand = arg;
-    errand->request = NULL;
-}
-
-/* What the credential's prefixes do not cover is not shown. */
-static void on_listed(void *arg, const struct lock_status *status) {
-    struct list_errand *errand = arg;
-    if (errand->request == NULL || !credential_may_name(request_credential(errand->request), status->name)) return;
-    if (errand->count++ > 0) text_add_char(&errand->body, ',');
-    lock_write_status(&errand->body, status);
-}
-
-static void reply_list(struct list_errand *errand, const char *next) {
-    char cursor[CURSOR_NAME_SIZE];
-    struct reply reply = reply_new(STATUS_OK);
-    text_add_str(&errand->body, "],\"nextCursor\":");
-    if (next[0] != '\0') {
-        cursor_write_name(CURSOR_LOCKS, next, cursor);
-        json_write_string(&errand->body, cursor);
-    } else {
-        text_add_str(&errand->body, "null");
-    }
-    text_add_char(&errand->body, '}');
-    reply.body = TAKE_TEXT(errand->body);
-    request_reply(errand->request, reply);
-}
-
-static void on_list_done(void *arg, const char *next) {
-    struct list_errand *errand = arg;
-    if (errand->request != NULL && next == NULL)
-        request_problem(errand->request, ERROR_LOCK_STORE_DOWN, "nobody can say who holds what", NULL);
-    else if (errand->request != NULL)
-        reply_list(errand, next);
-    text_done(&errand->body);
-    free(errand);
-}
-
-static bool read_prefix(struct request *request, const char **ret) {
-    const char *prefix = request_query(request, "prefix");
-    *ret = prefix != NULL ? prefix : "";
-    if (strlen(*ret) <= LOCK_NAME_MAX) return true;
-    reply_invalid_field(request, "?prefix", "has at most 200 bytes");
-    return false;
-}
-
-void locks_list_all(struct request *request) {
-    static const char *const allowed[] = {"prefix", "limit", "cursor", NULL};
-    char after[CURSOR_NAME_MAX + 1] = "";
-    const char *cursor = request_query(request, "cursor"), *prefix;
-    size_t limit;
-    if (!read_query(request, allowed, false) || !read_limit(request, &limit) || !read_prefix(request, &prefix)) return;
-    if (cursor != NULL && (!cursor_read_name(CURSOR_LOCKS, cursor, after) || after[0] == '\0')) {
-        reply_invalid_field(request, "?cursor", "is not a cursor of this list");
-        return;
-    }
-    struct list_errand *errand = mem_new(sizeof *errand);
-    errand->request = request;
-    errand->body = text_new(0);
-    text_add_str(&errand->body, "{\"items\":[");
-    const struct lock_list list = {
-        .prefix = prefix, .after = after, .limit = limit, .each = on_listed, .done = on_list_done, .arg = errand};
-    request_park(request, on_list_gone, errand);
-    locks_list(service_of(request)->locks, &list);
 }

@@ -32,7 +32,7 @@ static void on_status(void *arg, const struct lock_status *status) {
     } else if (errand->request != NULL) {
         struct reply reply = reply_new(STATUS_OK);
         reply.body = text_new(0);
-        lock_write_status(&reply.body, status);
+        lock_write_status(&reply.body, status, false);
         request_reply(errand->request, reply);
     }
     free(errand);

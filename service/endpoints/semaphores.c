@@ -1,5 +1,4 @@
 /* /v1/semaphores/{name} for those who hold permits, who look, and who say how many there are. PUT: lock_acquire.c. */
-#include "base/memory.h"
 #include "codec/bodies_lock.h"
 #include "endpoints/lock_errand.h"
 #include "endpoints/routes.h"
@@ -10,30 +9,10 @@
 
 /* -- looked at */
 
-static struct semaphore_holder_view *holder_views(const struct semaphore_status *status) {
-    struct semaphore_holder_view *views = mem_array(status->holder_count + 1, sizeof views[0]);
-    for (size_t i = 0; i < status->holder_count; i++) {
-        views[i].lock = lock_holder_view_of(&status->holders[i].lock);
-        views[i].permits = status->holders[i].permits;
-    }
-    return views;
-}
-
 static void reply_status(struct request *request, const struct semaphore_status *status) {
-    struct semaphore_holder_view *holders = holder_views(status);
-    const struct semaphore_status_view view = {.name = status->name,
-                                               .kind = status->kind,
-                                               .exists = status->exists,
-                                               .limit = status->limit,
-                                               .available = status->available,
-                                               .holders = holders,
-                                               .holder_count = status->holder_count,
-                                               .fence = status->fence,
-                                               .waiters = status->waiters};
     struct reply reply = reply_new(STATUS_OK);
     reply.body = text_new(0);
-    document_semaphore_status(&reply.body, &view);
-    free(holders);
+    semaphore_write_status(&reply.body, status, false);
     request_reply(request, reply);
 }
 

@@ -24,7 +24,37 @@ void database_status(struct locks *locks, const char *name, const struct status_
 /* As locks_force; NULL also when the name was never used here. */
 void database_force(struct locks *locks, const char *name, lock_forced_fn fn, void *arg);
 
-/* What its two files share. */
+/* database_many.c: all that a holder has here, renewed or (ttl_ms 0) released. fn is called for each name, then once
+   with an each without a name; or with NULL at the end, when the database did not answer in DATABASE_SESSION_MS: it may
+   still do what it was asked. A heartbeat for leases in Redis does not wait longer for a database that hangs. */
+#define DATABASE_SESSION_MS 1000
+typedef void (*database_session_fn)(void *arg, const struct lock_each *each);
+struct database_session {
+    const char *holder;
+    int64_t ttl_ms;
+    database_session_fn fn;
+    void *arg;
+};
+void database_session(struct locks *locks, const struct database_session *asked);
+
+/* database_many.c: what list asks for, list->limit at most. NULL: the database is away. Valid during the call, unless
+   fn takes rows (and frees them). */
+struct database_lease {
+    char name[LOCK_NAME_MAX + 1];
+    struct lease lease;
+};
+struct database_leases {
+    struct database_lease *rows;
+    size_t count;
+    bool is_full; /* there may be more behind the last */
+};
+void database_list(struct locks *locks, const struct lock_list *list,
+                   void (*fn)(void *arg, struct database_leases *leases), void *arg);
+
+/* What its files share. */
+/* Tells of a lease as of a name's status. */
+void database_tell(struct locks *locks, const char *name, const struct lease *lease,
+                   const struct status_listener *listener);
 /* A name is free again: waiters of all instances look. */
 void database_wake(struct locks *locks, const char *name);
 void database_change_of(struct lease_change *change, const struct grant_ref *ref, int64_t ttl_ms);

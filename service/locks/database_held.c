@@ -109,18 +109,19 @@ static struct lock_holder holder_of(const struct lease *lease) {
     return holder;
 }
 
-static void tell(const struct peeking *peeking) {
-    const struct lease *lease = &peeking->lease;
-    const struct queue *queue = queue_find(peeking->locks->queues, peeking->name);
+void database_tell(struct locks *locks, const char *name, const struct lease *lease,
+                   const struct status_listener *listener) {
+    const struct queue *queue = queue_find(locks->queues, name);
     struct lock_holder holder = holder_of(lease);
-    const struct lock_status status = {.name = peeking->name,
+    const struct lock_status status = {.name = name,
                                        .kind = lock_kind_name(LOCK_KIND_LOCK),
+                                       .store = LOCK_SAFETY_DATABASE,
                                        .held = lease->state != LEASE_FREE,
                                        .holders = &holder,
                                        .holder_count = lease->state != LEASE_FREE,
                                        .fence = lease->fence,
                                        .waiters = queue == NULL ? 0 : queue->count};
-    peeking->listener.fn(peeking->listener.arg, &status);
+    listener->fn(listener->arg, &status);
     lock_holder_done(&holder);
 }
 
@@ -131,7 +132,7 @@ static void on_peeked(struct db_job *job) {
     if (failed(job->connection) || failed(peeking->result) || peeking->lease.fence == 0)
         peeking->listener.fn(peeking->listener.arg, NULL);
     else
-        tell(peeking);
+        database_tell(peeking->locks, peeking->name, &peeking->lease, &peeking->listener);
     free(peeking);
 }
 

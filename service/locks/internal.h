@@ -154,6 +154,17 @@ struct status_listener {
 void status_tell(struct locks *locks, const char *name, const struct redis_value *result, size_t from,
                  const struct status_listener *listener);
 
+/* semaphores.c */
+struct semaphore_listener {
+    semaphore_status_fn fn;
+    void *arg;
+};
+/* The reply tells of a semaphore, not of something else that stands at its name. */
+bool semaphore_is_told(const struct redis_value *value);
+/* Tells what semaphore_status of the scripts said, behind its first element. */
+void semaphore_tell(struct locks *locks, const char *name, const struct redis_value *value,
+                    const struct semaphore_listener *listener);
+
 /* names.c: the index of held names loses those whose lease ended without a release. */
 #define SWEEP_MS 10000
 #define SWEEP_NAMES 256 /* in one script call; the next follows at once when a quarter of them had ended */

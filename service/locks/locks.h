@@ -86,6 +86,7 @@ struct lock_answer {
     enum lock_mode mode; /* GRANTED, REPEATED, DONE of a renewal: exclusive may answer who asked for shared */
     int64_t limit;       /* LOCK_KIND: the semaphore has this limit; else 0 */
     const char *detail;  /* may be NULL */
+    const char *away;    /* DONE of all of a token: the store that could not be asked; NULL: none */
     int retry_after_s;   /* -1 = the error's default */
 };
 typedef void (*lock_done_fn)(void *arg, const struct lock_answer *answer);
@@ -128,7 +129,9 @@ void locks_renew(struct locks *locks, const struct lock_ref *ref, int64_t ttl_ms
 /* Hands the lock to the head of the local queue in the same script call. */
 void locks_release(struct locks *locks, const struct lock_ref *ref, lock_done_fn done, void *arg);
 
-/* -- everything a token holds, name by name in the order of their bytes, SESSION_SLICE in a script call. */
+/* -- everything a token holds: locks and permits in Redis, SESSION_SLICE in a script call, and leases in the database;
+   of each name by name in the order of their bytes. One of the two stores may be away: what the other one did is told,
+   when it did anything; else LOCK_STORE_DOWN. */
 #define SESSION_SLICE 64
 struct lock_each {
     const char *name;
@@ -141,7 +144,7 @@ struct lock_session {
     const char *holder;
     lock_each_fn each; /* for every name */
     lock_done_fn done; /* at the end: safe_for_ms counts from before the first call. What was done before a failure
-                          stays done */
+                          stays done, and has been told */
     void *arg;
 };
 void locks_renew_all(struct locks *locks, const struct lock_session *session, int64_t ttl_ms);
@@ -162,7 +165,8 @@ void locks_force(struct locks *locks, enum lock_kind kind, const char *name, loc
 /* -- looking. Valid during the call; NULL: the store is away. */
 struct lock_status {
     const char *name;
-    const char *kind; /* "" = not in use for a day */
+    enum lock_safety store; /* redis or database */
+    const char *kind;       /* "" = not in use for a day */
     bool held;
     enum lock_mode mode;
     const struct lock_holder *holders; /* first come first; others' last */
@@ -193,13 +197,15 @@ void semaphores_status(struct locks *locks, const char *name, semaphore_status_f
 /* Changes how many permits there are. done: DONE, NOT_FOUND when there is no semaphore, LOCK_KIND, LOCK_STORE_DOWN. */
 void semaphores_limit(struct locks *locks, const char *name, int64_t limit, lock_done_fn done, void *arg);
 
-/* Held names under a prefix, ascending, from after `after` ("" = the first); looks at `limit` of them at most. each is
-   called per name that is held now; done once: next is where to go on, "" at the end, NULL: the store is away. */
+/* Held names under a prefix, of all kinds and both stores, ascending, from after `after` ("" = the first); `limit` of
+   them at most, perhaps fewer. each, or each_semaphore, is called per name that is held now. done once: next is where
+   to go on, "" at the end, NULL: nobody can say. away: the store that could not be asked, NULL: none. */
 struct lock_list {
     const char *prefix, *after;
     size_t limit;
     lock_status_fn each;
-    void (*done)(void *arg, const char *next);
+    semaphore_status_fn each_semaphore;
+    void (*done)(void *arg, const char *next, const char *away);
     void *arg;
 };
 void locks_list(struct locks *locks, const struct lock_list *list);

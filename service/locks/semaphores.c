@@ -24,8 +24,7 @@ static bool is_answer(const struct redis_value *value, const char *event) {
 
 struct looking {
     struct locks *locks;
-    semaphore_status_fn fn;
-    void *arg;
+    struct semaphore_listener listener;
     char name[LOCK_NAME_MAX + 1];
 };
 
@@ -45,12 +44,17 @@ static struct semaphore_holder *read_holders(const struct redis_value *value, si
     return holders;
 }
 
-static void tell(const struct looking *looking, const struct redis_value *value) {
-    const struct queue *queue = queue_find(looking->locks->queues, looking->name);
+bool semaphore_is_told(const struct redis_value *value) {
+    return strcmp(redis_str(redis_at(value, 2), NULL), lock_kind_name(LOCK_KIND_SEMAPHORE)) == 0;
+}
+
+void semaphore_tell(struct locks *locks, const char *name, const struct redis_value *value,
+                    const struct semaphore_listener *listener) {
+    const struct queue *queue = queue_find(locks->queues, name);
     const char *found = redis_str(redis_at(value, 2), NULL);
-    struct semaphore_status status = {.name = looking->name,
+    struct semaphore_status status = {.name = name,
                                       .kind = redis_str(redis_at(value, 1), NULL),
-                                      .exists = strcmp(found, lock_kind_name(LOCK_KIND_SEMAPHORE)) == 0,
+                                      .exists = semaphore_is_told(value),
                                       .fence = redis_int(redis_at(value, 3)),
                                       .limit = redis_int(redis_at(value, 4)),
                                       .available = redis_int(redis_at(value, 5)),
@@ -58,7 +62,7 @@ static void tell(const struct looking *looking, const struct redis_value *value)
     if (!status.exists && strcmp(found, "none") != 0) status.kind = found;
     struct semaphore_holder *holders = read_holders(value, &status.holder_count);
     status.holders = holders;
-    looking->fn(looking->arg, &status);
+    listener->fn(listener->arg, &status);
     for (size_t i = 0; i < status.holder_count; i++) lock_holder_done(&holders[i].lock);
     free(holders);
 }
@@ -67,15 +71,15 @@ static void on_status(void *arg, const struct redis_value *value, bool sent) {
     struct looking *looking = arg;
     looking->locks->calls--;
     if (is_answer(value, "semaphore.status_failed"))
-        tell(looking, value);
+        semaphore_tell(looking->locks, looking->name, value, &looking->listener);
     else
-        looking->fn(looking->arg, NULL);
+        looking->listener.fn(looking->listener.arg, NULL);
     free(looking);
 }
 
 void semaphores_status(struct locks *locks, const char *name, semaphore_status_fn fn, void *arg) {
     struct looking *looking = mem_new(sizeof *looking);
-    *looking = (struct looking){.locks = locks, .fn = fn, .arg = arg};
+    *looking = (struct looking){.locks = locks, .listener = {fn, arg}};
     (void)text_format(looking->name, sizeof looking->name, "%s", name);
     AUTO_CALL call = call_new(SCRIPT_SEMAPHORE_STATUS);
     call_add_key(&call, name);

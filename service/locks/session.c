@@ -1,5 +1,7 @@
-/* Everything a token holds: its names are read in slices, and each slice is renewed or released before the next is
-   read. Names that come in meanwhile may be missed or not; the answer lists those that were done. */
+/* Everything a token holds. In Redis its names are read in slices, and each slice is renewed or released before the
+   next is read; beside that the database does the same. Names that come in meanwhile may be missed or not; the answer
+   lists those that were done. */
+#include "locks/database.h"
 #include "locks/internal.h"
 
 #include "base/clock.h"
@@ -18,13 +20,24 @@ struct walk {
     lock_done_fn done;
     void *arg;
     int64_t ttl_ms, begun_ms;
+    unsigned stores; /* that are still at it */
+    bool redis_away, database_away;
+    size_t told;  /* names that were done */
     size_t count; /* names of the slice */
     char names[SESSION_SLICE][LOCK_NAME_MAX + 1];
 };
 
-static void finish(struct walk *walk, enum error error) {
-    struct lock_answer answer = answer_new(error);
+static void tell_each(struct walk *walk, const struct lock_each *each) {
+    if (each->done) walk->told++;
+    walk->each(walk->arg, each);
+}
+
+static void finish_store(struct walk *walk) {
+    if (--walk->stores > 0) return;
+    const char *away = walk->redis_away ? "redis" : walk->database_away ? "database" : NULL;
+    struct lock_answer answer = answer_new(away != NULL && walk->told == 0 ? ERROR_LOCK_STORE_DOWN : ERROR_NONE);
     answer.outcome = LOCK_DONE;
+    answer.away = away;
     answer.ttl_ms = walk->ttl_ms;
     answer.safe_for_ms = lock_safe_for_ms(walk->ttl_ms, clock_mono_ms() - walk->begun_ms);
     walk->done(walk->arg, &answer);
@@ -36,7 +49,8 @@ static bool take_reply(struct walk *walk, const struct redis_value *value) {
     walk->locks->calls--;
     if (redis_type_of(value) == REDIS_ARRAY) return true;
     if (value != NULL) LOG(LOG_ERROR, "lock.session_failed", LOGS("answer", redis_str(value, NULL)));
-    finish(walk, ERROR_LOCK_STORE_DOWN);
+    walk->redis_away = true;
+    finish_store(walk);
     return false;
 }
 
@@ -50,12 +64,12 @@ static void tell(struct walk *walk, const char *name, const struct redis_value *
     else
         each.reason = loss_reason(redis_str(redis_at(result, 1), NULL));
     if (!walk->renews) watch_stir(walk->locks, name);
-    walk->each(walk->arg, &each);
+    tell_each(walk, &each);
 }
 
 static void go_on(struct walk *walk) {
     if (walk->kind == LOCK_KIND_SEMAPHORE) {
-        finish(walk, ERROR_NONE);
+        finish_store(walk);
         return;
     }
     walk->kind = LOCK_KIND_SEMAPHORE;
@@ -106,6 +120,16 @@ static void read_slice(struct walk *walk, const char *after) {
     call_send(&call, walk->locks->redis, on_names, walk);
 }
 
+static void on_database(void *arg, const struct lock_each *each) {
+    struct walk *walk = arg;
+    if (each != NULL && each->name != NULL) {
+        tell_each(walk, each);
+        return;
+    }
+    walk->database_away = each == NULL;
+    finish_store(walk);
+}
+
 static void begin(struct locks *locks, const struct lock_session *session, bool renews, int64_t ttl_ms) {
     struct walk *walk = mem_new(sizeof *walk);
     walk->locks = locks;
@@ -117,7 +141,11 @@ static void begin(struct locks *locks, const struct lock_session *session, bool 
     walk->done = session->done;
     walk->arg = session->arg;
     (void)text_format(walk->holder, sizeof walk->holder, "%s", session->holder);
-    read_slice(walk, "");
+    const struct database_session in_database = {walk->holder, ttl_ms, on_database, walk};
+    bool asks_redis = redis_is_configured(locks->redis);
+    walk->stores = asks_redis ? 2 : 1;
+    if (asks_redis) read_slice(walk, "");
+    database_session(locks, &in_database);
 }
 
 void locks_renew_all(struct locks *locks, const struct lock_session *session, int64_t ttl_ms) {

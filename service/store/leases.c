@@ -1,49 +1,50 @@
 #include "store/leases.h"
 
 #include "base/text.h"
+#include "store/leases_sql.h"
 #include "store/many.h"
 
 #include <string.h>
 
-#define NOW "UTC_TIMESTAMP(6)"
+#define NOW LEASES_NOW
 #define IN_MS "INTERVAL ? * 1000 MICROSECOND"
 /* Above all numbers of all epochs that were ever drawn. */
 #define FENCE_FLOOR "(SELECT (epoch + 1) * 4294967296 FROM fence_epochs WHERE name = 'redis')"
-#define LEFT_MS "TIMESTAMPDIFF(MICROSECOND, " NOW ", lease_until) DIV 1000"
-#define HELD_MS "TIMESTAMPDIFF(MICROSECOND, taken_at, " NOW ") DIV 1000"
-#define IS_HELD "(holder IS NOT NULL AND lease_until > " NOW ")"
 
 /* Assignments are done from left to right: the last_… still see the holder before. */
 #define TAKE                                                                                                           \
     "UPDATE lock_leases SET last_reason = IF(holder IS NULL, last_reason, 'expired'), "                                \
     "last_fence = IF(holder IS NULL, last_fence, fence), last_at = IF(holder IS NULL, last_at, lease_until), "         \
-    "last_holder = IF(holder IS NULL, last_holder, holder), "                                                          \
+    "last_told = IF(holder IS NULL, last_told, 0), last_holder = IF(holder IS NULL, last_holder, holder), "            \
     "fence = GREATEST(fence + 1, COALESCE(" FENCE_FLOOR ", 0)), holder = ?, grant_id = ?, confirmed = 0, owner = ?, "  \
     "metadata = ?, taken_at = " NOW ", lease_until = " NOW " + " IN_MS ", used_at = lease_until "                      \
-    "WHERE name = ? AND NOT " IS_HELD
+    "WHERE name = ? AND NOT " LEASES_IS_HELD
 #define MAKE                                                                                                           \
     "INSERT INTO lock_leases (name, fence, used_at) SELECT ?, COALESCE(MAX(epoch) + 1, 1) * 4294967296 - 1, " NOW      \
     " FROM fence_epochs WHERE name = 'redis'"
 #define CONFIRM "UPDATE lock_leases SET confirmed = 1 WHERE name = ? AND holder = ? AND grant_id <> ?"
 #define READ                                                                                                           \
-    "SELECT fence, holder, " IS_HELD ", grant_id, owner, metadata, " LEFT_MS ", " HELD_MS                              \
+    "SELECT fence, holder, " LEASES_IS_HELD ", grant_id, owner, metadata, " LEASES_LEFT_MS ", " LEASES_HELD_MS         \
     " FROM lock_leases WHERE name = ?"
 #define RENEW                                                                                                          \
     "UPDATE lock_leases SET lease_until = " NOW " + " IN_MS ", used_at = lease_until, confirmed = 1 "                  \
     "WHERE name = ? AND holder = ? AND lease_until > " NOW " AND ? IN (0, fence)"
 #define RELEASE                                                                                                        \
-    "UPDATE lock_leases SET last_holder = holder, last_reason = 'released', last_fence = fence, last_at = " NOW ", "   \
+    "UPDATE lock_leases SET last_holder = holder, last_reason = 'released', last_fence = fence, last_told = 1, "       \
+    "last_at = " NOW ", "                                                                                              \
     "holder = NULL, grant_id = NULL, metadata = NULL, lease_until = NULL, used_at = " NOW " "                          \
     "WHERE name = ? AND holder = ? AND lease_until > " NOW " AND ? IN (0, fence) "                                     \
     "AND (? = '' OR (grant_id = ? AND confirmed = 0))"
 #define FORCE                                                                                                          \
-    "UPDATE lock_leases SET last_holder = COALESCE(holder, last_holder), "                                             \
+    "UPDATE lock_leases SET last_told = IF(holder IS NULL, last_told, 0), "                                            \
+    "last_holder = COALESCE(holder, last_holder), "                                                                    \
     "last_reason = IF(holder IS NULL, last_reason, IF(lease_until > " NOW                                              \
     ", 'forced', 'expired')), last_fence = fence, last_at = " NOW ", "                                                 \
     "fence = GREATEST(fence + 1, COALESCE(" FENCE_FLOOR ", 0)), holder = NULL, grant_id = NULL, metadata = NULL, "     \
     "lease_until = NULL, used_at = " NOW " WHERE name = ? AND fence = ?"
 #define TELL                                                                                                           \
-    "SELECT fence, owner, " HELD_MS ", COALESCE(holder = ?, 0), " IS_HELD ", COALESCE(last_holder = ?, 0), "           \
+    "SELECT fence, owner, " LEASES_HELD_MS ", COALESCE(holder = ?, 0), " LEASES_IS_HELD                                \
+    ", COALESCE(last_holder = ?, 0), "                                                                                 \
     "last_reason, last_fence, last_at > " NOW " - INTERVAL 60 SECOND, taken_at FROM lock_leases WHERE name = ?"
 #define BOUND "SELECT name FROM lock_leases WHERE used_at > " NOW " - INTERVAL 1 DAY ORDER BY used_at DESC LIMIT ?"
 #define TRIES_MAX 3 /* of taking: the row may be made by another, or be released, between two statements */

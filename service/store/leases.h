@@ -58,6 +58,22 @@ struct lease_changed {
 };
 RESULT leases_change(struct db *db, const struct lease_change *change, struct lease_changed *ret);
 
+/* leases_many.c: all that a holder has, renewed or (ttl_ms 0) released, LEASES_SLICE in one transaction; and what it
+   has lost, once. fn is called for each name, ascending by bytes, when its transaction is through. */
+#define LEASES_SLICE 64
+#define LEASES_OF_MAX 10000 /* of one holder */
+typedef void (*lease_changed_fn)(void *arg, const char *name, const struct lease_changed *changed);
+RESULT leases_change_all(struct db *db, const char *holder, int64_t ttl_ms, lease_changed_fn fn, void *arg);
+
+/* leases_many.c: what is held now, ascending by bytes: names that begin with prefix and come after `after` ("" = from
+   the first), `limit` at most. */
+struct lease_range {
+    const char *prefix, *after;
+    size_t limit;
+};
+RESULT leases_list(struct db *db, const struct lease_range *range,
+                   void (*fn)(void *arg, const char *name, const struct lease *lease), void *arg);
+
 /* Takes the name from its holder: *ret_was is what stood there. A fence is drawn above all that were given, also when
    it was free; *ret_fence 0: the name was never used here. */
 RESULT leases_force(struct db *db, const char *name, struct lease *ret_was, int64_t *ret_fence);

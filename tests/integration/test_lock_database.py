@@ -4,6 +4,7 @@ import concurrent.futures
 import os
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -278,6 +279,160 @@ class Binding(DatabaseCase):
         self.assertEqual(self.put(self.name(), store="redis").status, 201)
 
 
+class Session(DatabaseCase):
+    """Everything a token holds, wherever it is kept."""
+
+    def all_of(self, method, secret, **body):
+        return self.http.request(method, "/v1/locks", body or None, headers={"Lock-Token": secret})
+
+    def test_heartbeat__when_in_both_stores__then_each_is_renewed(self):
+        mine, lock, permits = token(), self.name(), self.name()
+        names = [self.name() for _ in range(130)]
+        grants = {name: self.held(name, token=mine, ttlMs=20000) for name in names}
+        grants[lock] = self.held(lock, store="redis", token=mine, ttlMs=20000)
+        grants[permits] = self.http.put("/v1/semaphores/" + urllib.parse.quote(permits, safe=""),
+                                        {"limit": 2, "token": mine, "ttlMs": 20000}).json
+        reply = self.all_of("PATCH", mine, ttlMs=60000)
+        self.assertEqual(reply.status, 200, reply)
+        self.assertEqual({l["name"]: l["fence"] for l in reply.json["locks"]}, {n: g["fence"] for n, g in grants.items()})
+        self.assertEqual((reply.json["lost"], reply.json.get("degraded")), ([], None))
+        self.assertTrue(59000 < reply.json["safeForMs"] < 60000, reply.json["safeForMs"])
+        self.assertTrue(all(self.status(n)["holders"][0]["expiresInMs"] > 55000 for n in (names[0], names[129])))
+
+    def test_heartbeat__when_some_are_lost__then_each_is_told_once_with_the_reason(self):
+        mine = token()
+        kept, over, taken, forced = (self.name() for _ in range(4))
+        self.held(kept, token=mine)
+        for name in (over, taken):
+            self.held(name, token=mine, ttlMs=100)
+        self.held(forced, token=mine)
+        self.assertEqual(self.put(taken, waitMs=5000).status, 201)
+        self.http.request("DELETE", self.path(forced) + "?force=true&reason=stuck")
+        eventually(lambda: not self.status(over)["held"], 5, "over")
+        reply = self.all_of("PATCH", mine)
+        self.assertEqual(sorted((l["name"], l["reason"]) for l in reply.json["lost"]),
+                         sorted([(over, "expired"), (taken, "expired"), (forced, "forced")]))
+        self.assertEqual([l["name"] for l in reply.json["locks"]], [kept])
+        self.assertEqual(self.all_of("PATCH", mine).json["lost"], [])
+        self.assert_problem(self.patch(over, mine), 410, "LCK-002", reason="expired")
+        self.assertEqual(self.put(over).status, 201)
+
+    def test_release__when_in_both_stores__then_all_free_and_who_waits_is_woken(self):
+        mine, lock, name, gone = token(), self.name(), self.name(), self.name()
+        self.held(lock, store="redis", token=mine)
+        self.held(name, token=mine)
+        self.held(gone, token=mine, ttlMs=100)
+        waiter = self.parked(name)
+        self.until_waiting(name, 1)
+        eventually(lambda: not self.status(gone)["held"], 5, "over")
+        begun = time.monotonic()
+        reply = self.all_of("DELETE", mine)
+        self.assertEqual(sorted(reply.json["released"]), sorted([lock, name]))
+        self.assertEqual(reply.json["lost"], [{"name": gone, "reason": "expired"}])
+        self.assertEqual(waiter.reply().status, 201)
+        self.assertLess(time.monotonic() - begun, 0.9, "not by polling")
+        self.assertEqual(self.all_of("DELETE", mine).json, {"released": [], "lost": []})
+        self.assert_problem(self.all_of("PATCH", mine), 410, "LCK-002")
+
+    def test_heartbeat__when_redis_is_away__then_what_the_database_keeps_is_renewed(self):
+        mine, other, name = token(), token(), self.name()
+        self.held(name, token=mine, ttlMs=5000)
+        self.held(self.name(), store="redis", token=other)
+        self.without_redis()
+        reply = self.all_of("PATCH", mine, ttlMs=60000)
+        self.assertEqual((reply.status, [l["name"] for l in reply.json["locks"]], reply.json["degraded"]),
+                         (200, [name], ["redis"]), reply)
+        self.assertGreater(self.status(name)["holders"][0]["expiresInMs"], 50000)
+        self.assert_problem(self.all_of("PATCH", other), 503, "LCK-003")
+        self.assertEqual(self.all_of("DELETE", mine).json, {"released": [name], "lost": [], "degraded": ["redis"]})
+
+    def test_heartbeat__when_the_database_hangs_or_is_away__then_leases_in_redis_are_renewed_in_time(self):
+        mine, name = token(), self.name()
+        self.held(name, store="redis", token=mine)
+        self.stack.mysql.process.freeze()
+        self.addCleanup(self.stack.mysql.process.thaw)
+        begun = time.monotonic()
+        reply = self.all_of("PATCH", mine, ttlMs=60000)
+        self.assertLess(time.monotonic() - begun, 4)
+        self.assertEqual((reply.status, [l["name"] for l in reply.json["locks"]], reply.json["degraded"]),
+                         (200, [name], ["database"]), reply)
+        self.assertGreater(self.redis.call("PTTL", name), 50000)
+        self.assert_problem(self.all_of("PATCH", token()), 503, "LCK-003")
+        self.stack.mysql.process.thaw()
+        eventually(lambda: self.all_of("PATCH", mine).json.get("degraded") is None, 20, "the database answers again")
+
+
+class Listed(DatabaseCase):
+
+    def listed(self, prefix, **query):
+        """All pages: the items, and how many pages there were."""
+        items, cursor, pages = [], None, 0
+        while pages == 0 or cursor is not None:
+            words = urllib.parse.urlencode({"prefix": prefix, **query, **({"cursor": cursor} if cursor else {})})
+            reply = self.http.get("/v1/locks?" + words)
+            self.assertEqual(reply.status, 200, reply)
+            self.assertLessEqual(len(reply.json["items"]), query.get("limit", 50))
+            items, cursor, pages = items + reply.json["items"], reply.json["nextCursor"], pages + 1
+        return items, pages
+
+    def fill(self, base):
+        """Names of all kinds and both stores, in no order: name -> (kind, store)."""
+        wanted = {}
+        for number, (kind, store) in enumerate([("lock", "database"), ("lock", "redis"), ("semaphore", "redis"),
+                                                ("fair", "redis"), ("rw", "redis"), ("lock", "database")] * 4):
+            name = base + "zyxwvutsrqponmlkjihgfedcba"[number] + ("ä" if number % 2 else "")
+            wanted[name] = (kind, store)
+            if kind == "semaphore":
+                reply = self.http.put("/v1/semaphores/" + urllib.parse.quote(name, safe=""), {"limit": 3, "permits": 2})
+            else:
+                reply = self.put(name, kind=kind, store=store, owner="me")
+            self.assertEqual(reply.status, 201, reply)
+        return wanted
+
+    def test_list__when_of_all_kinds_and_stores__then_each_once_in_order_whatever_the_page(self):
+        base = self.name() + "/"
+        wanted = self.fill(base)
+        self.held(base[:-1] + "0")
+        self.let_go(self.held(base + "released"))
+        for limit in (1, 2, 5, 50):
+            items, pages = self.listed(base, limit=limit)
+            with self.subTest(limit=limit):
+                self.assertEqual([i["name"] for i in items], sorted(wanted, key=str.encode))
+                self.assertEqual({i["name"]: (i["kind"], i["store"]) for i in items}, wanted)
+                self.assertGreaterEqual(pages, len(wanted) / limit)
+        self.assertTrue(all(i["held"] and i["holders"] for i in items))
+        permits = next(i for i in items if i["kind"] == "semaphore")
+        self.assertEqual((permits["limit"], permits["available"], permits["holders"][0]["permits"]), (3, 1, 2))
+        self.assertNotIn("token", str(items))
+
+    def test_list__when_leases_are_over__then_not_shown_and_out_of_the_index(self):
+        base = self.name() + "/"
+        self.held(base + "d", ttlMs=100)
+        path = "/v1/semaphores/" + urllib.parse.quote(base + "s", safe="")
+        self.assertEqual(self.http.put(path, {"limit": 1, "ttlMs": 100}).status, 201)
+        self.assertEqual(len(self.listed(base)[0]), 2)
+        eventually(lambda: self.listed(base)[0] == [], 5, "nothing is held")
+        self.assertIsNone(self.redis.call("ZSCORE", "lockstock:names", base + "s"))
+        grant = self.http.put(path, {"limit": 1}).json
+        self.assertEqual(len(self.listed(base)[0]), 1)
+        self.http.request("DELETE", path, headers={"Lock-Token": grant["token"]})
+        self.assertIsNone(self.redis.call("ZSCORE", "lockstock:names", base + "s"))
+
+    def test_list__when_a_store_is_away__then_the_other_ones_names_and_a_word_about_it(self):
+        base = self.name() + "/"
+        wanted = self.fill(base)
+        for away, stop in (("database", self.stack.mysql.kill), ("redis", self.stack.redis.kill)):
+            stop()
+            self.addCleanup(self.heal)
+            eventually(lambda: self.http.get("/v1/locks").json.get("degraded") == [away], 10, "seen")  # pylint: disable=cell-var-from-loop
+            reply = self.http.get("/v1/locks?limit=100&prefix=" + urllib.parse.quote(base, safe=""))
+            left = [n for n, (_, store) in wanted.items() if store != away]
+            self.assertEqual((reply.json["degraded"], [i["name"] for i in reply.json["items"]]),
+                             ([away], sorted(left, key=str.encode)))
+            self.heal()
+            eventually(lambda: self.http.get("/v1/locks").json.get("degraded") is None, 20, "back")
+
+
 class NoRedisAtAll(DatabaseCase):
     ENV = {"LOCKSTOCK_REDIS_URL": ""}
 
@@ -296,6 +451,15 @@ class NoRedisAtAll(DatabaseCase):
         self.assertEqual(self.status(name)["fence"], grant["fence"])
         self.assert_problem(self.put(name, store="redis"), 503, "LCK-003")
         self.assert_problem(self.patch(name, token(), ttlMs=500), 503, "LCK-003")
+
+    def test_session_and_list__then_nothing_is_missed(self):
+        name, mine = self.name(), token()
+        self.held(name, token=mine)
+        listed = self.http.get("/v1/locks?prefix=" + urllib.parse.quote(name, safe="")).json
+        self.assertEqual(([i["name"] for i in listed["items"]], listed.get("degraded")), ([name], None))
+        for method, word in (("PATCH", "locks"), ("DELETE", "released")):
+            reply = self.http.request(method, "/v1/locks", headers={"Lock-Token": mine})
+            self.assertEqual((len(reply.json[word]), reply.json.get("degraded")), (1, None), reply)
 
 
 class DatabaseAway(DatabaseCase):

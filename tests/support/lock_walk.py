@@ -104,6 +104,8 @@ class LockWalk:
         mine = token()
         for number in range(3):
             self.walk(201, "PUT", f"/v1/locks/page{number}", {"token": mine})
+        self.walk(201, "PUT", "/v1/semaphores/page3", {"limit": 1, "token": mine})
+        self.walk(201, "PUT", "/v1/locks/page4", {"store": "database", "token": mine})
         self.pages("/v1/locks?prefix=page")
         self.redis.call("DEL", "page1")
         found = self.walk(200, "PATCH", SET, {"ttlMs": 60000}, headers=self.as_holder(mine)).json

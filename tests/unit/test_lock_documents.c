@@ -116,6 +116,21 @@ static void document_lock_status__when_held_free_or_unknown__then_so(void **stat
                                         "\"fence\":null,\"waiters\":0}");
 }
 
+static void status__when_an_item_of_the_list__then_with_its_store(void **state) {
+    const struct lock_status_view lock = {.name = "n", .kind = "lock", .store = "database", .held = true};
+    const struct semaphore_status_view permits = {
+        .name = "n", .kind = "semaphore", .store = "redis", .exists = true, .limit = 4, .available = 1};
+    AUTO_TEXT out = text_new(0);
+    document_lock_status(&out, &lock);
+    assert_string_equal(text_str(&out), "{\"name\":\"n\",\"kind\":\"lock\",\"store\":\"database\",\"held\":true,"
+                                        "\"mode\":\"exclusive\",\"holders\":[],\"fence\":null,\"waiters\":0}");
+    text_clear(&out);
+    document_semaphore_status(&out, &permits);
+    assert_string_equal(text_str(&out),
+                        "{\"name\":\"n\",\"kind\":\"semaphore\",\"store\":\"redis\",\"held\":true,\"mode\":null,"
+                        "\"limit\":4,\"available\":1,\"holders\":[],\"fence\":null,\"waiters\":0}");
+}
+
 static void members__when_refused_or_lost__then_extras(void **state) {
     AUTO_TEXT out = text_new(0);
     members_lock_held(&out, &(struct lock_held_view){.holder = &ours, .waiters = 3, .retry_after_ms = 5});
@@ -171,6 +186,7 @@ int main(void) {
         cmocka_unit_test(document_lock_grant__when_of_a_semaphore__then_permits_instead_of_a_mode),
         cmocka_unit_test(document_semaphore_status__when_in_use_or_not__then_holders_with_permits_or_null),
         cmocka_unit_test(document_lock_status__when_held_free_or_unknown__then_so),
+        cmocka_unit_test(status__when_an_item_of_the_list__then_with_its_store),
         cmocka_unit_test(members__when_refused_or_lost__then_extras),
         cmocka_unit_test(small_documents__then_as_in_the_api),
     };

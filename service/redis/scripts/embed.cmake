@@ -1,7 +1,8 @@
 # cmake -DOUT=scripts_text.c -DSOURCES=a.lua,b.lua -DCOMMON=lock_common.lua -DRW=rw_common.lua -DFAIR=fair_common.lua
 #   -DSEMAPHORE=semaphore_common.lua -P embed.cmake
 # Writes one C file with `const char script_<name>[]`, the bytes of each source and a NUL. Sources named lock_…,
-# rw_… and fair_… have COMMON, RW and FAIR before them, those named semaphore_… COMMON and SEMAPHORE.
+# rw_… and fair_… have COMMON, RW and FAIR before them, those named semaphore_… COMMON and SEMAPHORE, lock_list, which tells
+# of all kinds, all four.
 string(REPLACE "," ";" sources "${SOURCES}")
 set(text "// Made from the sources of redis/scripts/.\n#include \"redis/scripts.h\"\n")
 file(READ ${COMMON} common HEX)
@@ -11,7 +12,9 @@ file(READ ${SEMAPHORE} semaphore HEX)
 foreach(source ${sources})
   get_filename_component(name ${source} NAME_WE)
   file(READ ${source} bytes HEX)
-  if(name MATCHES "^(lock|rw|fair)_")
+  if(name STREQUAL "lock_list")
+    set(bytes "${common}${rw}${fair}${semaphore}${bytes}")
+  elseif(name MATCHES "^(lock|rw|fair)_")
     set(bytes "${common}${rw}${fair}${bytes}")
   elseif(name MATCHES "^semaphore_")
     set(bytes "${common}${semaphore}${bytes}")

@@ -63,6 +63,7 @@ end
 write_entry(name, holder, {grant = grant_id, fence = fence, permits = count, at = whole(now), ['until'] = whole(now + ttl),
     owner = ARGV[6], metadata = ARGV[7]})
 redis.call('ZADD', semaphores_of(holder), 0, name)
+redis.call('ZADD', NAMES, 0, name)
 keep_for(semaphores_of(holder), ttl + LOST_KEPT)
 keep_semaphore(name, ttl)
 local reply = {now, 'granted', ttl, fence, count}

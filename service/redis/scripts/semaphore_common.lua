@@ -75,6 +75,13 @@ local function tell_free(name, free)
     return 0
 end
 
+-- No permit is out any more: the name leaves the index of what is held.
+local function leave_index(name)
+    if redis.call('ZCARD', permits_of(name)) == 0 then
+        redis.call('ZREM', NAMES, name)
+    end
+end
+
 -- Holders whose lease ended are told so when they come back.
 local function bury_ended(name, now)
     local entries = redis.call('HGETALL', holders_of(name))
@@ -95,6 +102,7 @@ local function take_back(name, now)
     if redis.call('EXISTS', name) == 1 then
         tell_free(name, redis.call('INCRBY', name, back))
     end
+    leave_index(name)
     bury_ended(name, now)
 end
 
@@ -129,4 +137,38 @@ local function mine_of(name, holder, now)
     take_back(name, now)
     local mine = entry_of(name, holder)
     return is_live(name, mine) and mine or nil
+end
+
+local function permits_out(name, now)
+    return redis.call('ZCOUNT', permits_of(name), '(' .. whole(now), '+inf')
+end
+
+-- What stands at the name: {first, kind or "", "none" | "semaphore" | what else is there, last fence or "", limit, free,
+-- permits of others, h1, h2, ...}, each holder of ours {ms left, owner, ms held, fence, metadata, permits}, first come
+-- first, `most` of them. Writes nothing.
+local function semaphore_status(name, first, most, now)
+    local record = redis.call('HMGET', record_of(name), 'kind', 'fence')
+    local found = look_at_semaphore(name)
+    if found ~= SEMAPHORE then
+        return {first, record[1] or '', found, record[2] or ''}
+    end
+    local holders, ours = {}, 0
+    for _, text in ipairs(redis.call('HVALS', holders_of(name))) do
+        local entry = cjson.decode(text)
+        if tonumber(entry['until']) > now and is_live(name, entry) then
+            ours = ours + entry.permits
+            holders[#holders + 1] = entry
+        end
+    end
+    table.sort(holders, function(a, b)
+        return tonumber(a.fence) < tonumber(b.fence)
+    end)
+    local limit, out = limit_of(name), permits_out(name, now)
+    local told = {first, SEMAPHORE, SEMAPHORE, record[2] or '', limit, limit - out, out - ours}
+    for index = 1, math.min(#holders, most) do
+        local entry = holders[index]
+        told[#told + 1] = {tonumber(entry['until']) - now, entry.owner, whole(now - tonumber(entry.at)), entry.fence,
+            entry.metadata, entry.permits}
+    end
+    return told
 end

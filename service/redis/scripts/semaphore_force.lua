@@ -39,6 +39,7 @@ if found == SEMAPHORE then
             newest.fence, newest.metadata}
     end
     redis.call('DEL', permits_of(name))
+    leave_index(name)
     tell_free(name, redis.call('INCRBY', name, out))
     keep_semaphore(name, 0)
 end

@@ -24,6 +24,7 @@ local function give_back(name, mine)
     redis.call('HDEL', holders_of(name), holder)
     redis.call('ZREM', semaphores_of(holder), name)
     redis.call('SET', tombstone_of(name, holder), 'released:' .. whole(now) .. ':' .. mine.fence, 'PX', RELEASED_KEPT)
+    leave_index(name)
     keep_semaphore(name, 0)
     return {'released', tell_free(name, redis.call('INCRBY', name, back)), now - tonumber(mine.at)}
 end
