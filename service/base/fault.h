@@ -16,6 +16,8 @@ enum fault {
     FAULT_NO_NOT_AFTER,         /* no-not-after: acquires have no last moment, nothing is cleaned up */
     FAULT_NO_IDEMPOTENCY,       /* no-idempotency: stored answers are not looked up */
     FAULT_NO_PROCESSED_EVENTS,  /* no-processed-events: events are neither looked up nor written down */
+    FAULT_STALE_TIMEOUT,        /* stale-timeout: what a job saw is not looked at again in the transaction */
+    FAULT_NO_TOMBSTONE,         /* no-tombstone: a release before its reserve leaves nothing behind */
     FAULT_NO_RUN_DEADLINE,      /* no-run-deadline: `lockstock run` forgets when its lease ends */
     FAULT_NO_HANDOVER,          /* no-handover: a release never hands the lock to the next waiter */
     FAULT_NO_NEW_EPOCH,         /* no-new-epoch: fences of a Redis that forgot them begin again at epoch 1 */

@@ -85,6 +85,16 @@ void text_addf(struct text *t, const char *format, ...) {
     va_end(again);
 }
 
+void text_add_segment(struct text *t, const char *s) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:@";
+    for (; *s != '\0'; s++) {
+        if (strchr(plain, *s) != NULL)
+            text_add_char(t, *s);
+        else
+            text_addf(t, "%%%02X", (unsigned)(unsigned char)*s);
+    }
+}
+
 const char *text_str(const struct text *t) { return t->data ? t->data : ""; }
 
 /* Digits only; negative numbers are built downwards, so that the smallest one fits. */

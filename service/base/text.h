@@ -34,6 +34,8 @@ void text_add_str(struct text *t, const char *s);
 void text_add_char(struct text *t, char c);
 void text_add_i64(struct text *t, int64_t value);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Percent-encodes what may not stand in a path segment. */
+void text_add_segment(struct text *t, const char *s);
 /* The content as a C string; "" when empty. */
 const char *text_str(const struct text *t);
 

@@ -13,6 +13,14 @@ struct order_body {
 };
 RESULT body_order(const char *body, size_t len, struct field_errors *errors, struct order_body *ret);
 
+struct reservation_body {
+    char order_id[USER_ID_MAX + 1];
+    struct line lines[ORDER_LINES_MAX]; /* merged, sorted by product */
+    size_t line_count;
+    int64_t ttl_ms; /* 0 = not given */
+};
+RESULT body_reservation(const char *body, size_t len, struct field_errors *errors, struct reservation_body *ret);
+
 struct payment_body {
     bool completed;                        /* result: COMPLETED, else FAILED */
     char payment_key[PAYMENT_KEY_MAX + 1]; /* 1..255 printable */

@@ -1,7 +1,7 @@
-/* POST /v1/orders. What comes out is canonical: lines sorted by product, each product once. */
+/* POST /v1/orders and /v1/reservations. What comes out is canonical: lines sorted by product, each product once. */
 #include "codec/bodies.h"
 
-#include "codec/fields.h"
+#include "codec/lines_reader.h"
 
 #include <assert.h>
 #include <string.h>
@@ -26,47 +26,57 @@ static const struct field order_list[] = {
 };
 static const struct fields order_fields = {order_list, 2};
 
-static const struct field line_list[] = {
-    {.name = "productId",
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct line, product_id),
-     .min = 1,
-     .max = PRODUCT_ID_MAX},
-    {.name = "quantity",
-     .kind = FIELD_INTEGER,
-     .offset = offsetof(struct line, quantity),
-     .min = 1,
-     .max = QUANTITY_MAX},
-};
-static const struct fields line_fields = {line_list, 2};
-
-/* items has at most ORDER_LINES_MAX elements: its field saw to that. */
-static void read_lines(struct reader *reader, const json_t *items, struct order_body *order) {
-    const struct place at = {.name = "items"};
-    order->line_count = json_array_size(items);
-    for (size_t i = 0; i < order->line_count; i++) {
-        const struct place place = {.up = &at, .index = i};
-        reader_object(reader, &line_fields, json_array_get(items, i), &place, &order->lines[i]);
-    }
-}
-
-static void merge_lines(struct reader *reader, struct order_body *order) {
-    if (reader->errors->count > 0 || lines_merge(order->lines, &order->line_count)) return;
-    reader_find(reader, &(struct place){.name = "items"}, "the quantities of a product must sum to at most %d",
-                (int)QUANTITY_MAX);
-}
-
 RESULT body_order(const char *body, size_t len, struct field_errors *errors, struct order_body *ret) {
     AUTO_READER reader = {0};
     TRY(reader_open(&reader, body, len, errors));
     struct order_values values = {0};
     reader_object(&reader, &order_fields, reader.root, NULL, &values);
     struct order_body order = {0};
-    read_lines(&reader, values.items, &order);
-    merge_lines(&reader, &order);
+    reader_lines(&reader, values.items, order.lines, &order.line_count);
     TRY(reader_verdict(&reader));
     static_assert(sizeof order.user_id == sizeof values.user_id, "one buffer for one field");
     memcpy(order.user_id, values.user_id, sizeof order.user_id);
     *ret = order;
+    return OK;
+}
+
+struct reservation_values {
+    char order_id[USER_ID_MAX + 1];
+    const json_t *items;
+    int64_t ttl_ms;
+};
+
+static const struct field reservation_list[] = {
+    {.name = "orderId",
+     .kind = FIELD_TEXT,
+     .trimmed = true,
+     .offset = offsetof(struct reservation_values, order_id),
+     .min = 1,
+     .max = USER_ID_MAX},
+    {.name = "items",
+     .kind = FIELD_ARRAY,
+     .offset = offsetof(struct reservation_values, items),
+     .min = 1,
+     .max = ORDER_LINES_MAX},
+    {.name = "ttlMs",
+     .kind = FIELD_INTEGER,
+     .offset = offsetof(struct reservation_values, ttl_ms),
+     .min = RESERVATION_TTL_MS_MIN,
+     .max = RESERVATION_TTL_MS_MAX,
+     .optional = true},
+};
+static const struct fields reservation_fields = {reservation_list, 3};
+
+RESULT body_reservation(const char *body, size_t len, struct field_errors *errors, struct reservation_body *ret) {
+    AUTO_READER reader = {0};
+    TRY(reader_open(&reader, body, len, errors));
+    struct reservation_values values = {0};
+    reader_object(&reader, &reservation_fields, reader.root, NULL, &values);
+    struct reservation_body reservation = {.ttl_ms = values.ttl_ms};
+    reader_lines(&reader, values.items, reservation.lines, &reservation.line_count);
+    TRY(reader_verdict(&reader));
+    static_assert(sizeof reservation.order_id == sizeof values.order_id, "one buffer for one field");
+    memcpy(reservation.order_id, values.order_id, sizeof reservation.order_id);
+    *ret = reservation;
     return OK;
 }

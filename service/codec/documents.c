@@ -1,6 +1,7 @@
 /* Reply documents. The field order is the one api.md shows. */
 #include "codec/documents.h"
 
+#include "codec/lines.h"
 #include "codec/members.h"
 
 #include <string.h>
@@ -76,6 +77,23 @@ void document_compensation(struct text *out, const struct compensation *row) {
     member_integer(out, "amount", row->amount);
     member_time(out, "detectedAt", row->detected_at_ms);
     member_time(out, "resolvedAt", row->resolved_at_ms);
+    text_add_char(out, '}');
+}
+
+void document_reservation(struct text *out, const struct reservation *row, int64_t now_ms) {
+    int64_t left_ms = row->expires_at_ms - now_ms;
+    text_add_char(out, '{');
+    member_string(out, "orderId", row->ref.order_id);
+    member_string(out, "status", reservation_status_name(row->status));
+    member_name(out, "items");
+    lines_write(out, row->items, row->item_count);
+    member_string_or_null(out, "reason", row->reason);
+    member_time(out, "createdAt", row->created_at_ms);
+    member_time(out, "expiresAt", row->expires_at_ms);
+    if (row->status == RESERVATION_RESERVED) member_integer(out, "expiresInMs", left_ms > 0 ? left_ms : 0);
+    member_time(out, "confirmedAt", row->confirmed_at_ms);
+    member_time(out, "releasedAt", row->released_at_ms);
+    member_integer(out, "version", row->version);
     text_add_char(out, '}');
 }
 

@@ -1,6 +1,7 @@
 /* Payloads of events (api.md §9). Order ids are numbers, as in the replies; only additive changes are allowed. */
 #include "codec/documents.h"
 
+#include "codec/lines.h"
 #include "codec/members.h"
 
 static void write_order_and_user(struct text *out, const struct order *order) {
@@ -66,5 +67,20 @@ void document_stock_changed(struct text *out, const struct stock_row *row) {
     member_integer(out, "productId", row->product_id);
     member_integer(out, "stock", row->stock);
     member_integer(out, "version", row->version);
+    text_add_char(out, '}');
+}
+
+void document_reservation_result(struct text *out, const struct reservation *row, int64_t decided_at_ms) {
+    text_add_char(out, '{');
+    member_string(out, "orderId", row->ref.order_id);
+    member_string(out, "credential", row->ref.credential);
+    member_string(out, "status", reservation_status_name(row->status));
+    member_name(out, "reserved");
+    text_add_str(out, reservation_holds_stock(row->status) ? "true" : "false");
+    member_name(out, "items");
+    lines_write(out, row->items, row->item_count);
+    member_string_or_null(out, "reason", row->reason);
+    member_time(out, "decidedAt", decided_at_ms);
+    member_time(out, "reservationExpiresAt", row->expires_at_ms);
     text_add_char(out, '}');
 }

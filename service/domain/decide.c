@@ -75,7 +75,7 @@ static void decide_set(struct world *world, const struct command *command, struc
 }
 
 void decide(struct world *world, const struct command *command, int64_t new_order_id, struct decision *ret) {
-    *ret = (struct decision){0};
+    *ret = (struct decision){.now_ms = world->now_ms};
     switch (command->kind) {
     case COMMAND_ORDER_CREATE:
         decide_create(world, command, new_order_id, ret);
@@ -97,6 +97,21 @@ void decide(struct world *world, const struct command *command, int64_t new_orde
         return;
     case COMMAND_STOCK_SET:
         decide_set(world, command, ret);
+        return;
+    case COMMAND_ORDER_TIMEOUT:
+        decide_timeout(world, command, ret);
+        return;
+    case COMMAND_RESERVE:
+        decide_reserve(world, command, ret);
+        return;
+    case COMMAND_RESERVATION_CONFIRM:
+        decide_confirm(world, command, ret);
+        return;
+    case COMMAND_RESERVATION_RELEASE:
+        decide_release(world, command, ret);
+        return;
+    case COMMAND_RESERVATION_SWEEP:
+        decide_sweep(world, command, ret);
         return;
     }
 }

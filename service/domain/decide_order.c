@@ -16,8 +16,7 @@ void decide_set_status(struct order_cell *cell, enum order_status status) {
     cell->changed = true;
 }
 
-/* True when the line can be sold from its row; else the refusal is set. */
-static bool can_sell(const struct stock_cell *cell, const struct line *line, struct decision *ret) {
+bool decide_can_sell(const struct stock_cell *cell, const struct line *line, struct decision *ret) {
     ret->product_id = line->product_id;
     if (cell == NULL || !cell->row.has_product) {
         decide_refuse(ret, ERROR_PRODUCT_NOT_FOUND, NULL);
@@ -37,7 +36,7 @@ static bool price_items(struct world *world, const struct command *command, stru
     for (size_t i = 0; i < command->line_count; i++) {
         const struct line *line = &command->lines[i];
         const struct stock_cell *cell = world_stock(world, line->product_id);
-        if (!can_sell(cell, line, ret)) return false;
+        if (!decide_can_sell(cell, line, ret)) return false;
         items[i] = (struct order_item){line->product_id, line->quantity, cell->row.price};
     }
     ret->product_id = 0;
@@ -77,17 +76,22 @@ void decide_create(struct world *world, const struct command *command, int64_t n
     decide_add_event(ret, EVENT_ORDER_CREATED);
 }
 
+bool decide_can_take_back(struct world *world, struct line line, struct decision *ret) {
+    const struct stock_cell *cell = world_stock(world, line.product_id);
+    if (cell != NULL && cell->row.stock <= STOCK_MAX - line.quantity) return true;
+    ret->product_id = line.product_id;
+    if (cell == NULL)
+        decide_refuse(ret, ERROR_PRODUCT_NOT_FOUND, "the stock row of this product is gone");
+    else
+        decide_refuse(ret, ERROR_INVALID_REQUEST, "the stock would pass 2^53-1");
+    return false;
+}
+
 static bool can_give_back(struct world *world, const struct order *order, struct decision *ret) {
     for (size_t i = 0; i < order->item_count; i++) {
-        const struct stock_cell *cell = world_stock(world, order->items[i].product_id);
-        ret->product_id = order->items[i].product_id;
-        if (cell == NULL)
-            decide_refuse(ret, ERROR_PRODUCT_NOT_FOUND, "the stock row of this product is gone");
-        else if (cell->row.stock > STOCK_MAX - order->items[i].quantity)
-            decide_refuse(ret, ERROR_INVALID_REQUEST, "the stock would pass 2^53-1");
-        if (ret->error != ERROR_NONE) return false;
+        struct line line = {order->items[i].product_id, order->items[i].quantity};
+        if (!decide_can_take_back(world, line, ret)) return false;
     }
-    ret->product_id = 0;
     return true;
 }
 
@@ -116,6 +120,21 @@ void decide_cancel(struct world *world, const struct command *command, struct de
         decide_refuse(ret, ERROR_ORDER_STATE, NULL);
     else
         (void)decide_give_back(world, cell, command->cancel.reason, ret);
+}
+
+/* What a job saw is no reason: the order is looked at again, under its row lock and by the database clock. A payment
+ * that came first has moved the status, and wins. */
+void decide_timeout(struct world *world, const struct command *command, struct decision *ret) {
+    struct order_cell *cell = decide_find_order(world, command, ret);
+    if (cell == NULL) return;
+    bool due = command->timeout.blind ||
+               order_is_overdue(&cell->order, command->timeout.status, command->timeout.overdue_ms, world->now_ms);
+    if (cell->order.status == ORDER_CANCELLED)
+        decide_refuse(ret, ERROR_ORDER_CANCELLED, NULL);
+    else if (!due)
+        decide_refuse(ret, ERROR_ORDER_STATE, NULL);
+    else
+        (void)decide_give_back(world, cell, "TIMEOUT", ret);
 }
 
 /* The shipping states alone: payment and cancellation have commands of their own, which move stock. */

@@ -69,7 +69,10 @@ static void fail(struct world *world, struct order_cell *cell, struct decision *
     if (status != ORDER_PENDING && status != ORDER_PAYMENT_REQUESTED) return; /* decided before: nothing to take back */
     /* Stock first: when it cannot go back, nothing of this command stays. The events keep their order of happening. */
     decide_add_event(ret, EVENT_PAYMENT_FAILED);
-    if (!decide_give_back(world, cell, "PAYMENT_FAILED", ret)) return;
+    if (!decide_give_back(world, cell, "PAYMENT_FAILED", ret)) {
+        ret->event_count = 0;
+        return;
+    }
     cell->order.version++; /* through PAYMENT_FAILED to CANCELLED: two steps */
     keep_payment(world, &ret->payment, PAYMENT_FAILED);
 }

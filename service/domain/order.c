@@ -52,6 +52,14 @@ bool order_status_parse(const char *name, enum order_status *ret) {
 
 bool order_may_follow(enum order_status from, enum order_status to) { return (FOLLOWERS[from] >> to) & 1u; }
 
+bool order_is_overdue(const struct order *order, enum order_status status, int64_t overdue_ms, int64_t now_ms) {
+    int64_t since_ms = order->expires_at_ms;
+    if (order->status != status) return false;
+    if (status == ORDER_PAYMENT_REQUESTED)
+        since_ms = order->payment_requested_at_ms != 0 ? order->payment_requested_at_ms : order->ordered_at_ms;
+    return now_ms - since_ms > overdue_ms;
+}
+
 const char *order_allowed_json(enum order_status from) { return ALLOWED[from]; }
 
 void order_number(int64_t id, int64_t ordered_at_ms, char *out) {

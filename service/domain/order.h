@@ -49,6 +49,9 @@ const char *order_status_name(enum order_status status);
 bool order_status_parse(const char *name, enum order_status *ret);
 /* True when `to` may follow `from` directly (api.md §6). */
 bool order_may_follow(enum order_status from, enum order_status to);
+/* In this status (PENDING or PAYMENT_REQUESTED), and the time it may stay there was over more than `overdue_ms` ago:
+   PENDING has until expires_at, PAYMENT_REQUESTED none beyond payment_requested_at. */
+bool order_is_overdue(const struct order *order, enum order_status status, int64_t overdue_ms, int64_t now_ms);
 /* States that may follow, as a JSON array text: ["PAYMENT_REQUESTED","CANCELLED"]. Static storage. */
 const char *order_allowed_json(enum order_status from);
 /* ORD-yyyyMMdd-<id in base 32>, the day in UTC. out has ORDER_NUMBER_SIZE bytes. */

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "domain/order.h"
+#include "domain/reservation.h"
 #include "domain/stock.h"
 
 struct product {
@@ -53,6 +54,8 @@ struct processed_event {
     char consumer_group[CONSUMER_GROUP_MAX + 1];
 };
 
+#define ANSWER_LOCATION_SIZE 224 /* a reservation's order id has 64 bytes, each three when percent-encoded */
+
 /* A stored answer. key_hash = SHA-256(credential ‖ 0 ‖ route ‖ 0 ‖ key). */
 struct idempotent {
     unsigned char key_hash[32];
@@ -60,13 +63,13 @@ struct idempotent {
     int32_t status; /* HTTP status of the stored answer */
     const char *body;
     size_t body_len;
-    char location[64]; /* "" = none */
-    char etag[32];     /* "" = none */
-    int64_t age_ms;    /* on reads: by the database clock */
+    char location[ANSWER_LOCATION_SIZE]; /* "" = none */
+    char etag[32];                       /* "" = none */
+    int64_t age_ms;                      /* on reads: by the database clock */
 };
 
 /* One finding of the audit. */
 struct audit_finding {
-    const char *kind; /* "ledger-differs" | "negative-stock" | "orders-differ" | "foreign" */
+    const char *kind; /* "ledger-differs" | "negative-stock" | "orders-differ" | "reservations-differ" | "foreign" */
     int64_t product_id, stock, ledger, expected;
 };

@@ -16,6 +16,8 @@ struct world world_new(size_t created_max, size_t item_max) {
 
 void world_done(struct world *world) {
     for (size_t i = 0; i < world->order_count; i++) free(world->orders[i].order.items);
+    for (size_t i = 0; i < world->reservation_count; i++) free(world->reservations[i].row.items);
+    free(world->reservations);
     free(world->stocks);
     free(world->orders);
     free(world->created);
@@ -44,6 +46,16 @@ struct stock_cell *world_stock(const struct world *world, int64_t product_id) {
 struct order_cell *world_order(const struct world *world, int64_t order_id) {
     if (world->order_count == 0) return NULL;
     return bsearch(&order_id, world->orders, world->order_count, sizeof world->orders[0], order_compare);
+}
+
+static int reservation_by_ref(const void *key, const void *element) {
+    return reservation_compare(key, &((const struct reservation_cell *)element)->row.ref);
+}
+
+struct reservation_cell *world_reservation(const struct world *world, const struct reservation_ref *ref) {
+    if (world->reservation_count == 0) return NULL;
+    return bsearch(ref, world->reservations, world->reservation_count, sizeof world->reservations[0],
+                   reservation_by_ref);
 }
 
 /* Without the blanks at its end, which the column's unique key does not see. */

@@ -1,9 +1,9 @@
 /* What one transaction has read and what it will write. Commands are decided against it in arrival order; each decision
    changes it. Pure values; built and written back by facade/. Not shared between threads.
 
-   Invariants: stocks and orders are sorted by id; a stock cell's version moves once, at its first change; movements of
-   a product stand in decision order; `created` and `items` never move once the first order was created (their capacity
-   is given at the start). */
+   Invariants: stocks and orders are sorted by id, reservations by ref; a stock cell's version moves once, at its first
+   change; movements of a product stand in decision order; `created` and `items` never move once the first order was
+   created (their capacity is given at the start). */
 #pragma once
 
 #include "domain/command.h"
@@ -20,6 +20,13 @@ struct order_cell {
     bool changed;
 };
 
+/* One for each reservation a command names, whether it stands or not. */
+struct reservation_cell {
+    struct reservation row; /* as it now is; items owned. Without `exists` only its ref is set */
+    int64_t version_read;   /* 0 = it did not exist */
+    bool exists, changed;
+};
+
 struct world {
     int64_t now_ms; /* database clock */
     int64_t reservation_ttl_ms;
@@ -28,6 +35,9 @@ struct world {
     size_t stock_count;
     struct order_cell *orders;
     size_t order_count;
+
+    struct reservation_cell *reservations; /* sorted by ref */
+    size_t reservation_count;
 
     struct order *created; /* new orders; items point into `items` */
     size_t created_count, created_max;
@@ -51,6 +61,8 @@ void world_done(struct world *world);
 /* NULL when there is none. */
 struct stock_cell *world_stock(const struct world *world, int64_t product_id);
 struct order_cell *world_order(const struct world *world, int64_t order_id);
+/* Never NULL for a reservation that a command of this attempt names. */
+struct reservation_cell *world_reservation(const struct world *world, const struct reservation_ref *ref);
 struct payment *world_payment(const struct world *world, const char *payment_key);
 bool world_has_compensation(const struct world *world, const struct compensation *row);
 

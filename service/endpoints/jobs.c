@@ -55,7 +55,7 @@ static void free_body(void *own) {
 static void write_location(struct read *read, const struct queued_job *job) {
     AUTO_TEXT path = text_new(0);
     text_add_str(&path, "/v1/queues/");
-    lock_write_segment(&path, job->queue);
+    text_add_segment(&path, job->queue);
     text_addf(&path, "/jobs/%lld", (long long)job->id);
     (void)text_copy(read->location, sizeof read->location, text_str(&path));
 }

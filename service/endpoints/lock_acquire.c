@@ -55,7 +55,7 @@ static void watch_delivery(const struct acquiring *acquiring, struct delivery *d
 static void set_location(struct reply *reply, enum lock_kind kind, const char *name) {
     AUTO_TEXT location = text_new(0);
     text_add_str(&location, kind == LOCK_KIND_SEMAPHORE ? "/v1/semaphores/" : "/v1/locks/");
-    lock_write_segment(&location, name);
+    text_add_segment(&location, name);
     (void)text_format(reply->location, sizeof reply->location, "%s", text_str(&location));
 }
 

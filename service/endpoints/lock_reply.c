@@ -49,16 +49,6 @@ bool lock_read_fence(struct request *request, int64_t *ret) {
 
 /* -- writing */
 
-void lock_write_segment(struct text *out, const char *name) {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:@";
-    for (const char *c = name; *c != '\0'; c++) {
-        if (strchr(plain, *c) != NULL)
-            text_add_char(out, *c);
-        else
-            text_addf(out, "%%%02X", (unsigned)(unsigned char)*c);
-    }
-}
-
 struct lock_holder_view lock_holder_view_of(const struct lock_holder *holder) {
     return (struct lock_holder_view){.owner = holder->ours ? holder->owner : NULL,
                                      .metadata = text_str(&holder->metadata),

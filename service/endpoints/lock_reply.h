@@ -15,8 +15,6 @@ const char *lock_read_token(struct request *request);
 bool lock_read_fence(struct request *request, int64_t *ret);
 /* The problem of an answer that is an error. of_set: LCK-001 names the name that was held. */
 void lock_reply_problem(struct request *request, const struct lock_answer *answer, bool of_set);
-/* Percent-encodes what may not stand in a path segment. */
-void lock_write_segment(struct text *out, const char *name);
 /* DELETE with ?force=: lock_force.c. kind: semaphore, or lock for all others. */
 void lock_force(struct request *request, enum lock_kind kind);
 /* As an item of the list (with its store), or by itself. */

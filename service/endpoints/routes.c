@@ -21,6 +21,11 @@ const struct route service_routes[] = {
     {HTTP_POST, "/v1/inventory/{productId}/adjustments", inventory_adjust, SCOPE_INVENTORY, 0},
     {HTTP_GET, "/v1/inventory/{productId}/movements", inventory_movements, SCOPE_INVENTORY, 0},
 
+    {HTTP_POST, "/v1/reservations", reservations_create, SCOPE_INVENTORY, 0},
+    {HTTP_GET, "/v1/reservations/{orderId}", reservations_get, SCOPE_INVENTORY, 0},
+    {HTTP_POST, "/v1/reservations/{orderId}/confirm", reservations_confirm, SCOPE_INVENTORY, 0},
+    {HTTP_POST, "/v1/reservations/{orderId}/release", reservations_release, SCOPE_INVENTORY, 0},
+
     {HTTP_GET, "/v1/compensations", compensations_list_all, SCOPE_ORDERS, 0},
     {HTTP_POST, "/v1/compensations/{id}/resolve", compensations_resolve_one, SCOPE_ADMIN, 0},
 

@@ -21,6 +21,11 @@ void inventory_adjust(struct request *request);
 void inventory_movements(struct request *request);
 void inventory_audit(struct request *request);
 
+void reservations_create(struct request *request);
+void reservations_get(struct request *request);
+void reservations_confirm(struct request *request);
+void reservations_release(struct request *request);
+
 void compensations_list_all(struct request *request);
 void compensations_resolve_one(struct request *request);
 

@@ -41,6 +41,9 @@ static void refused_extras(struct text *out, const struct decision *decision) {
         text_addf(out, "\"orderStatus\":\"%s\",\"allowed\":%s", order_status_name(order->status),
                   decision->time_over ? "[\"CANCELLED\"]" : order_allowed_json(order->status));
         return;
+    case ERROR_RESERVATION_STATE:
+        text_addf(out, "\"reservationStatus\":\"%s\"", reservation_status_name(decision->reservation->row.status));
+        return;
     case ERROR_INVALID_REQUEST: {
         struct field_errors errors = {0};
         field_errors_add(&errors, decision->pointer != NULL ? decision->pointer : "", "%s", decision->detail);
@@ -59,12 +62,24 @@ static void answer_refusal(struct rider *rider, const struct decision *decision)
     if (decision->error == ERROR_VERSION_MISMATCH) set_etag(rider, decision->version);
 }
 
+static void answer_reservation(struct rider *rider, const struct decision *decision) {
+    const struct reservation *row = &decision->reservation->row;
+    document_reservation(&rider->answer.body, row, decision->now_ms);
+    set_etag(rider, row->version);
+    if (!decision->created) return;
+    AUTO_TEXT location = text_new(0);
+    text_add_str(&location, "/v1/reservations/");
+    text_add_segment(&location, row->ref.order_id);
+    (void)text_copy(rider->answer.location, sizeof rider->answer.location, text_str(&location));
+}
+
 void answer_decision(struct rider *rider, const struct decision *decision) {
     if (decision->error != ERROR_NONE) {
         answer_refusal(rider, decision);
         return;
     }
     start(rider, ERROR_NONE, decision->created ? STATUS_CREATED : STATUS_OK);
+    if (decision->reservation != NULL) answer_reservation(rider, decision);
     if (decision->order == NULL) return;
     document_order(&rider->answer.body, decision->order);
     set_etag(rider, decision->order->version);

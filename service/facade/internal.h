@@ -73,6 +73,8 @@ void twins_sweep(struct facade *facade, int64_t now_ms);
 /* lookup.c */
 bool lookup_is_needed(const struct rider *rider);
 void lookup_add(struct facade *facade, struct rider *rider);
+/* What was looked up no longer holds. The rider was in a train and is in no list. */
+void lookup_again(struct facade *facade, struct rider *rider);
 
 /* train.c */
 struct train {

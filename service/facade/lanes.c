@@ -61,11 +61,12 @@ static void drop_lane(struct lanes *lanes, struct lane **link) {
 void lanes_attach(struct lanes *lanes, struct rider *rider) {
     const struct command *command = &rider->command;
     size_t products = command_moves_stock(command) ? command->line_count : 0;
-    size_t count = products + (command->order_id != 0);
+    int64_t subject = command_subject(command);
+    size_t count = products + (subject != 0);
     rider->lanes = mem_array(count == 0 ? 1 : count, sizeof(struct lane *));
     rider->lane_count = count;
     for (size_t i = 0; i < products; i++) rider->lanes[i] = find_or_make(lanes, command->lines[i].product_id);
-    if (command->order_id != 0) rider->lanes[products] = find_or_make(lanes, -command->order_id);
+    if (subject != 0) rider->lanes[products] = find_or_make(lanes, subject);
     for (size_t i = 0; i < count; i++) rider->lanes[i]->references++;
 }
 

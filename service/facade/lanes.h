@@ -1,4 +1,5 @@
-/* Lanes: what commands must not touch at the same time in this process. Key > 0 is a product, key < 0 an order (-id). A
+/* Lanes: what commands must not touch at the same time in this process. Key > 0 is a product, key < 0 an
+   order (-id) or a reservation (reservation_key). A
    lane lives while riders refer to it, a train uses it, or it must not be acquired yet. Pure bookkeeping, loop thread.
  */
 #pragma once
@@ -31,7 +32,7 @@ struct lanes;
 struct lanes *lanes_new(void (*drop)(struct lane *lane));
 /* No rider refers to any lane. Takes NULL, returns NULL. */
 struct lanes *lanes_free(struct lanes *lanes);
-/* Gives the rider its lanes by its command (products that move, and its order). */
+/* Gives the rider its lanes by its command (products that move, and its order or reservation). */
 void lanes_attach(struct lanes *lanes, struct rider *rider);
 void lanes_detach(struct lanes *lanes, struct rider *rider);
 /* One reference less; the lane may be gone when this returns. */

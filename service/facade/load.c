@@ -1,6 +1,6 @@
 /* What a transaction reads, in the lock order of the whole service: stock rows by product, then (plain) prices, orders
-   by id, payments, compensations, stored answers, processed events. The last two come after the row locks: equal
-   commands lock equal rows, so a twin's answer is there by then. */
+   by id, reservations, payments, compensations, stored answers, processed events. The last two come after the row
+   locks: equal commands lock equal rows, so a twin's answer is there by then. */
 #include "base/fault.h"
 #include "base/memory.h"
 #include "facade/answer.h"
@@ -105,7 +105,8 @@ static bool is_skipped(const struct attempt *attempt, int64_t lane_key) {
 static bool is_blocked(const struct attempt *attempt, const struct command *command) {
     for (size_t i = 0; command_moves_stock(command) && i < command->line_count; i++)
         if (is_skipped(attempt, command->lines[i].product_id)) return true;
-    return command->order_id != 0 && is_skipped(attempt, -command->order_id);
+    int64_t subject = command_subject(command);
+    return subject != 0 && is_skipped(attempt, subject);
 }
 
 static void mark_blocked(struct attempt *attempt) {
@@ -123,7 +124,8 @@ static void refuse_early(struct attempt *attempt) {
     for (size_t i = 0; i < attempt->count; i++) {
         struct rider *rider = attempt->riders[i];
         const struct command *command = &rider->command;
-        if (rider->settled || command->line_count > 0 || !command_moves_stock(command)) continue;
+        if (rider->settled || command->order_id == 0 || command->line_count > 0 || !command_moves_stock(command))
+            continue;
         const struct order_cell *cell = world_order(&attempt->world, command->order_id);
         if (cell == NULL || cell->order.item_count == 0) continue;
         answer_problem(rider, ERROR_ORDER_NOT_FOUND, NULL, NULL);
@@ -226,8 +228,10 @@ RESULT attempt_load(struct attempt *attempt) {
     collect_ids(attempt);
     TRY(load_stock(attempt));
     TRY(load_orders(attempt));
+    TRY(attempt_load_reservations(attempt));
     mark_blocked(attempt);
     refuse_early(attempt);
+    attempt_send_back_blind(attempt);
     if (attempt->world.now_ms == 0) TRY(db_now(attempt->db, &attempt->world.now_ms));
     TRY(load_payments(attempt));
     TRY(load_stored_answers(attempt));

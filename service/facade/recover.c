@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "facade/trip.h"
+#include "store/reservations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,10 @@ static RESULT lock_same_rows(struct attempt *attempt, struct db *db) {
     AUTO_FREE struct order *orders = mem_array(attempt->order_count + 1, sizeof orders[0]);
     TRY(orders_lock(db, attempt->order_ids, attempt->order_count, ROW_LOCK_WAIT, orders, &count, &now_ms));
     for (size_t i = 0; i < count; i++) free(orders[i].items);
+    count = 0;
+    AUTO_FREE struct reservation *reservations = mem_array(attempt->ref_count + 1, sizeof reservations[0]);
+    TRY(reservations_lock(db, attempt->refs, attempt->ref_count, ROW_LOCK_WAIT, reservations, &count, &now_ms));
+    for (size_t i = 0; i < count; i++) free(reservations[i].items);
     return OK;
 }
 

@@ -29,12 +29,21 @@ struct rider *rider_free(struct rider *rider) {
     return NULL;
 }
 
+struct rider *rider_for_reservation(enum command_kind kind, const char *credential, const char *order_id,
+                                    size_t lines) {
+    struct rider *rider = rider_new(kind, lines);
+    struct reservation_ref *ref = &rider->command.reservation.ref;
+    (void)text_copy(ref->credential, sizeof ref->credential, credential);
+    (void)text_copy(ref->order_id, sizeof ref->order_id, order_id);
+    return rider;
+}
+
 /* Canonical text of the command: parsed numbers, lines merged and sorted; every free text is length-framed by its
  * position as the last field. */
 static void canonical(struct text *out, const struct command *command) {
     text_addf(out, "%d|%lld|", (int)command->kind, (long long)command->order_id);
     bool has_own_lines = command->kind == COMMAND_ORDER_CREATE || command->kind == COMMAND_STOCK_ADJUST ||
-                         command->kind == COMMAND_STOCK_SET;
+                         command->kind == COMMAND_STOCK_SET || command->kind == COMMAND_RESERVE;
     for (size_t i = 0; has_own_lines && i < command->line_count; i++)
         text_addf(out, "%lldx%lld|", (long long)command->lines[i].product_id, (long long)command->lines[i].quantity);
     switch (command->kind) {
@@ -57,7 +66,14 @@ static void canonical(struct text *out, const struct command *command) {
     case COMMAND_STOCK_SET:
         text_add_i64(out, command->set.stock);
         return;
+    case COMMAND_RESERVE:
+    case COMMAND_RESERVATION_CONFIRM:
+    case COMMAND_RESERVATION_RELEASE:
+        text_addf(out, "%lld|%s", (long long)command->reservation.ttl_ms, command->reservation.ref.order_id);
+        return;
     case COMMAND_PAYMENT_REQUEST:
+    case COMMAND_ORDER_TIMEOUT: /* of jobs: without a key */
+    case COMMAND_RESERVATION_SWEEP:
         return;
     }
 }

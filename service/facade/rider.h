@@ -13,15 +13,16 @@ struct answer {
     enum error error; /* ERROR_NONE: success */
     int status;       /* HTTP status, also of stored answers */
     struct text body;
-    char location[64], etag[32]; /* "" = none */
-    bool replayed;               /* a stored answer given again */
-    bool duplicate;              /* the event was processed before: nothing was done now */
-    bool processed;              /* the event is written down as processed with this answer, a refusal too */
-    bool degraded;               /* Redis was away: behind the row lock alone */
+    char location[ANSWER_LOCATION_SIZE], etag[32]; /* "" = none */
+    bool replayed;                                 /* a stored answer given again */
+    bool duplicate;                                /* the event was processed before: nothing was done now */
+    bool processed; /* the event is written down as processed with this answer, a refusal too */
+    bool degraded;  /* Redis was away: behind the row lock alone */
 };
 
 enum rider_fate {
     FATE_ANSWERED, /* answer is filled in */
+    FATE_LOOKUP,   /* its lines came to be after they were looked up: it looks again */
     FATE_BLOCKED,  /* a foreign session holds a row it needs: back into the queue */
 };
 
@@ -63,6 +64,9 @@ struct rider {
 
 /* Empty rider with room for `lines` lines and a fresh event id. */
 struct rider *rider_new(enum command_kind kind, size_t lines);
+/* On the reservation of this order; its lines (of a reserve) and ttl_ms are the caller's to fill in. The texts fit:
+ * CREDENTIAL_NAME_MAX, USER_ID_MAX. */
+struct rider *rider_for_reservation(enum command_kind kind, const char *credential, const char *order_id, size_t lines);
 /* Takes NULL, returns NULL. It is in no list. */
 struct rider *rider_free(struct rider *rider);
 /* Idempotency scope and fingerprint (api.md §8): credential and route scope the key, the fingerprint covers the

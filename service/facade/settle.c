@@ -44,21 +44,36 @@ static const char *write_payload(struct text *out, const struct decision *decisi
     case EVENT_STATUS_CHANGED:
         document_status_changed(out, order);
         return "order.status_changed";
+    case EVENT_RESERVATION_RESULT:
+        document_reservation_result(out, &decision->reservation->row, decision->now_ms);
+        return "stock.reservation.result";
     }
     return NULL;
 }
 
-static void add_order_events(struct attempt *attempt, const struct rider *rider, const struct decision *decision) {
+/* Whose event it is; the version is that after the last event of the decision. */
+static void set_aggregate(struct event *event, const struct decision *decision) {
+    if (decision->reservation != NULL) {
+        event->aggregate_type = "RESERVATION";
+        (void)text_copy(event->aggregate_id, sizeof event->aggregate_id, decision->reservation->row.ref.order_id);
+        event->aggregate_version = decision->reservation->row.version;
+        return;
+    }
+    event->aggregate_type = "ORDER";
+    (void)text_format(event->aggregate_id, sizeof event->aggregate_id, "%lld", (long long)decision->order->id);
+    event->aggregate_version = decision->order->version;
+}
+
+static void add_events(struct attempt *attempt, const struct rider *rider, const struct decision *decision) {
     for (size_t i = 0; i < decision->event_count; i++) {
         struct event *event = add_event(attempt);
         if (i == 0)
             (void)text_copy(event->event_id, sizeof event->event_id, rider->command.event_id);
         else
             text_uuid(event->event_id);
-        event->aggregate_type = "ORDER";
-        (void)text_format(event->aggregate_id, sizeof event->aggregate_id, "%lld", (long long)decision->order->id);
-        /* Each event is a step of the order, the last one leads to the version it has. */
-        event->aggregate_version = decision->order->version - (int64_t)(decision->event_count - 1 - i);
+        set_aggregate(event, decision);
+        /* Each event is a step, the last one leads to the version it has. */
+        event->aggregate_version -= (int64_t)(decision->event_count - 1 - i);
         (void)text_copy(event->traceparent, sizeof event->traceparent, rider->command.traceparent);
         event->event_type = write_payload(&attempt->payloads, decision, decision->events[i]);
         end_payload(attempt);
@@ -82,10 +97,9 @@ static void settle_one(struct attempt *attempt, struct rider *rider) {
     rider->settled = true;
     rider->stores = rider->has_key && decision_is_stored(decision.error);
     rider->answer.processed = rider->event != NULL && decision_is_stored(decision.error);
-    if (decision.error != ERROR_NONE) return;
-    if (decision.created) attempt->next_id++;
+    if (decision.created && decision.order != NULL) attempt->next_id++;
     if (decision.stock != NULL) rider->stock_product = decision.stock->row.product_id;
-    add_order_events(attempt, rider, &decision);
+    add_events(attempt, rider, &decision);
 }
 
 /* The stock commands answer with the row as the train leaves it: its version is the one that will stand, so that their

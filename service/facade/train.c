@@ -215,6 +215,10 @@ static void settle_rider(struct train *train, struct rider *rider) {
         facade_enqueue(facade, rider);
         return;
     }
+    if (rider->fate == FATE_LOOKUP && !failed(train->trip.job.connection)) {
+        lookup_again(facade, rider);
+        return;
+    }
     rider->answer.degraded = train->degraded;
     facade_finish(facade, rider);
 }

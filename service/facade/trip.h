@@ -58,6 +58,8 @@ struct attempt {
     struct world world;
     int64_t *product_ids, *order_ids; /* sorted, unique */
     size_t product_count, order_count;
+    struct reservation_ref *refs; /* sorted, unique */
+    size_t ref_count;
     int64_t *skipped; /* lane keys of rows that exist and were skipped */
     size_t skipped_count;
     struct event *events;
@@ -71,6 +73,10 @@ struct attempt {
 /* load.c: reads everything the riders need, stock rows first. Riders on skipped rows get FATE_BLOCKED and are settled.
  */
 RESULT attempt_load(struct attempt *attempt);
+/* load_reservations.c */
+RESULT attempt_load_reservations(struct attempt *attempt);
+/* A release that was looked up before its reservation came to be has locked no stock: it gets FATE_LOOKUP. */
+void attempt_send_back_blind(struct attempt *attempt);
 /* processed.c: riders whose event was processed before are answered so and settled; the others know who in this attempt
  * carries the same one before them. */
 RESULT attempt_load_processed(struct attempt *attempt);

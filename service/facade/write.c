@@ -1,8 +1,9 @@
-/* Writes an attempt's changes in the lock order: stock, orders, payments, inserts, stored answers, processed events,
-   the outbox last. */
+/* Writes an attempt's changes in the lock order: stock, orders, reservations, payments, inserts, stored answers,
+   processed events, the outbox last. */
 #include "base/fault.h"
 #include "base/memory.h"
 #include "facade/trip.h"
+#include "store/reservations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,30 @@ static RESULT write_orders(struct attempt *attempt) {
         if (cell->changed) TRY(orders_update(attempt->db, &cell->order, cell->version_read));
     }
     return OK;
+}
+
+static RESULT update_reservations(struct attempt *attempt) {
+    const struct world *world = &attempt->world;
+    for (size_t i = 0; i < world->reservation_count; i++) {
+        const struct reservation_cell *cell = &world->reservations[i];
+        if (cell->changed && cell->version_read > 0)
+            TRY(reservations_update(attempt->db, &cell->row, cell->version_read));
+    }
+    return OK;
+}
+
+static bool is_new(const struct reservation_cell *cell) {
+    bool tombstone = cell->row.status == RESERVATION_CANCEL_REQUESTED;
+    return cell->changed && cell->version_read == 0 && !(tombstone && fault_on(FAULT_NO_TOMBSTONE));
+}
+
+static RESULT insert_reservations(struct attempt *attempt) {
+    const struct world *world = &attempt->world;
+    AUTO_FREE const struct reservation **rows = mem_array(world->reservation_count + 1, sizeof rows[0]);
+    size_t count = 0;
+    for (size_t i = 0; i < world->reservation_count; i++)
+        if (is_new(&world->reservations[i])) rows[count++] = &world->reservations[i].row;
+    return reservations_insert(attempt->db, rows, count);
 }
 
 static RESULT write_payments(struct attempt *attempt) {
@@ -97,8 +122,10 @@ RESULT attempt_write(struct attempt *attempt, bool *ret_wrote) {
     size_t stored = 0, processed = 0;
     TRY(write_stock(attempt));
     TRY(write_orders(attempt));
+    TRY(update_reservations(attempt));
     TRY(write_payments(attempt));
     TRY(insert_new(attempt));
+    TRY(insert_reservations(attempt));
     TRY(write_answers(attempt, &stored));
     TRY(attempt_write_processed(attempt, &processed));
     TRY(write_events(attempt));
@@ -112,6 +139,7 @@ void attempt_done(struct attempt *attempt) {
     world_done(&attempt->world);
     free(attempt->product_ids);
     free(attempt->order_ids);
+    free(attempt->refs);
     free(attempt->skipped);
     free(attempt->events);
     free(attempt->payload_ends);

@@ -8,13 +8,21 @@
 #define SLICE_ROWS "99999" /* rows of a slice, less one: 0.1 s of reading */
 
 #define MOVEMENTS_END "SELECT id FROM stock_movements WHERE id > ? ORDER BY id LIMIT 1 OFFSET " SLICE_ROWS
+#define MOVED_BY(ref)                                                                                                  \
+    "CAST(SUM(CASE WHEN kind IN ('ORDER', 'RESTORE') AND order_ref LIKE '" ref "' THEN delta ELSE 0 END) AS SIGNED)"
 #define MOVEMENTS_SUM                                                                                                  \
-    "SELECT product_id, CAST(SUM(delta) AS SIGNED), CAST(SUM(CASE WHEN kind IN ('ORDER', 'RESTORE') AND order_ref "    \
-    "LIKE 'o:%' THEN delta ELSE 0 END) AS SIGNED) FROM stock_movements WHERE id > ? AND id <= ? GROUP BY product_id"
+    "SELECT product_id, CAST(SUM(delta) AS SIGNED), " MOVED_BY("o:%") ", " MOVED_BY(                                   \
+        "r%") " FROM stock_movements "                                                                                 \
+              "WHERE id > ? AND id <= ? GROUP BY product_id"
 #define ORDERS_END "SELECT id FROM orders WHERE id > ? ORDER BY id LIMIT 1 OFFSET " SLICE_ROWS
 #define ORDERS_SUM                                                                                                     \
     "SELECT i.product_id, CAST(SUM(i.quantity) AS SIGNED) FROM orders o JOIN order_items i ON i.order_id = o.id "      \
     "WHERE o.id > ? AND o.id <= ? AND o.status <> 'CANCELLED' GROUP BY i.product_id"
+#define RESERVATIONS_END "SELECT id FROM stock_reservations WHERE id > ? ORDER BY id LIMIT 1 OFFSET " SLICE_ROWS
+#define RESERVATIONS_SUM                                                                                               \
+    "SELECT i.product_id, CAST(SUM(i.quantity) AS SIGNED) FROM stock_reservations r, JSON_TABLE(r.items, '$[*]' "      \
+    "COLUMNS (product_id BIGINT PATH '$.productId', quantity BIGINT PATH '$.quantity')) i "                            \
+    "WHERE r.id > ? AND r.id <= ? AND r.status IN ('RESERVED', 'CONFIRMED') GROUP BY i.product_id"
 #define STOCK_END                                                                                                      \
     "SELECT product_id FROM inventories WHERE product_id > ? ORDER BY product_id LIMIT 1 OFFSET " SLICE_ROWS
 #define STOCK_ROWS                                                                                                     \
@@ -40,14 +48,20 @@ static void add_movements(void *arg, struct db_stmt *row) {
     struct balance *b = balances_of(arg, db_i64(row, 0));
     b->moved += db_i64(row, 1);
     b->moved_by_orders += db_i64(row, 2);
+    b->moved_by_reservations += db_i64(row, 3);
 }
 
 static void add_held(void *arg, struct db_stmt *row) { balances_of(arg, db_i64(row, 0))->held += db_i64(row, 1); }
+
+static void add_reserved(void *arg, struct db_stmt *row) {
+    balances_of(arg, db_i64(row, 0))->reserved += db_i64(row, 1);
+}
 
 static const struct slices tables[] = {
     {STOCK_END, STOCK_ROWS, add_stock},
     {MOVEMENTS_END, MOVEMENTS_SUM, add_movements},
     {ORDERS_END, ORDERS_SUM, add_held},
+    {RESERVATIONS_END, RESERVATIONS_SUM, add_reserved},
 };
 
 static RESULT find_end(struct db *db, const char *sql, int64_t after, int64_t *ret) {

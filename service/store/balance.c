@@ -59,6 +59,8 @@ size_t balance_judge(const struct balance *b, struct audit_finding *findings) {
     if (b->stock < 0) findings[n++] = finding(b, "negative-stock", b->moved, 0);
     if (b->moved != ledger || is_unexplained(b)) findings[n++] = finding(b, "ledger-differs", b->moved, ledger);
     if (b->held != -b->moved_by_orders) findings[n++] = finding(b, "orders-differ", -b->moved_by_orders, b->held);
+    if (b->reserved != -b->moved_by_reservations)
+        findings[n++] = finding(b, "reservations-differ", -b->moved_by_reservations, b->reserved);
     if (is_foreign(b)) findings[n++] = finding(b, "foreign", b->moved, ledger);
     return n;
 }

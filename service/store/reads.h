@@ -31,7 +31,8 @@ RESULT compensations_list(struct db *db, const char *status, int64_t before_id, 
 RESULT compensations_resolve(struct db *db, int64_t id, struct compensation *ret);
 
 /* One REPEATABLE READ snapshot (START TRANSACTION WITH CONSISTENT SNAPSHOT): for every product Σ movements =
-   ledger_stock, stock ≥ 0, ORDER+RESTORE movements of "o:" refs = −Σ items of orders that are not CANCELLED; findings
+   ledger_stock, stock ≥ 0, ORDER+RESTORE movements of "o:" refs = −Σ items of orders that are not CANCELLED, those of
+   "r:" refs = −Σ items of reservations that are RESERVED or CONFIRMED; findings
    of kind "foreign" where stock/version differ from the ledger's by a writer that moved the version. At most max
    findings are reported. */
 RESULT audit_run(struct db *db, size_t max, int64_t *ret_products, int64_t *ret_checked_at_ms,

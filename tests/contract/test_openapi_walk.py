@@ -50,7 +50,8 @@ class Walk(LockWalk, ScheduleWalk, Case):
 
     def wrong(self, path):
         """A path whose parameter is none."""
-        return self.concrete(path, "%7B" if "{name}" in path else "%20" if "{queue}" in path else "0")
+        odd = {"{name}": "%7B", "{queue}": "%20", "{orderId}": "%20a"}
+        return self.concrete(path, next((wrong for part, wrong in odd.items() if part in path), "0"))
 
     # -- what every operation may answer
 
@@ -214,6 +215,7 @@ class Walk(LockWalk, ScheduleWalk, Case):
         """A neighbour keeps the stock lock of a product."""
         product_id = self.product(stock=10)
         paid, cancelled = self.new_path(product_id), self.new_path(product_id)
+        held = self.reserved("busy", product_id)
         lock = JavaLock(self.redis, f"inventory-lock:{product_id}")
         self.addCleanup(lock.close)
         self.assertTrue(lock.take(1))
@@ -221,7 +223,8 @@ class Walk(LockWalk, ScheduleWalk, Case):
         for method, path, body in (("POST", "/v1/orders", self.buy(1, product_id)), ("PUT", stock, {"stock": 1}),
                                    ("POST", stock + "/adjustments", {"delta": 1, "reason": "r"}),
                                    ("POST", paid + "/payment", self.payment(result="FAILED", paymentKey="k-5")),
-                                   ("POST", cancelled + "/cancel", None)):
+                                   ("POST", "/v1/reservations", self.reservation("busy-2", 1, product_id)),
+                                   ("POST", held + "/release", None), ("POST", cancelled + "/cancel", None)):
             busy = self.walk(409, method, path, body, "PRD-004", headers={"If-Match": "*"})
             self.assertEqual(busy.json["productId"], product_id)
             self.assertGreater(int(busy.headers["retry-after"]), 0)
@@ -231,9 +234,38 @@ class Walk(LockWalk, ScheduleWalk, Case):
         """The stock row of an order's product was deleted by somebody."""
         product_id = self.product(stock=10)
         paid, cancelled = self.new_path(product_id), self.new_path(product_id)
+        held = self.reserved("gone", product_id)
         self.db.run("DELETE FROM inventories WHERE product_id=%s", product_id)
         self.walk(404, "POST", paid + "/payment", self.payment(result="FAILED", paymentKey="k-6"), "PRD-001")
         self.walk(404, "POST", cancelled + "/cancel", None, "PRD-001")
+        self.walk(404, "POST", held + "/release", None, "PRD-001")
+
+    def reservation(self, order_id, quantity=1, product_id=1):
+        return {"orderId": order_id, "items": [{"productId": product_id, "quantity": quantity}]}
+
+    def reserved(self, order_id, product_id=1):
+        self.walk(201, "POST", "/v1/reservations", self.reservation(order_id, 1, product_id))
+        return f"/v1/reservations/{order_id}"
+
+    def walk_reservations(self):
+        root = "/v1/reservations"
+        self.keyed("POST", root, self.reservation("r-1"), self.reservation("r-1", 2), 201)
+        self.walk(200, "POST", root, self.reservation("r-1"))
+        self.walk(422, "POST", root, self.reservation("r-1", 2), "RSV-003")
+        self.walk(200, "GET", root + "/r-1")
+        self.walk(404, "GET", root + "/nobody", code="RSV-001")
+        self.refused_and_replayed(409, "PRD-002", root, self.reservation("r-2", 1000))
+        self.walk(200, "GET", root + "/r-2")
+        self.walk(404, "POST", root, self.reservation("r-3", 1, 99), "PRD-001")
+        self.walk(404, "POST", root + "/nobody/confirm", code="RSV-001")
+        spare, confirmed = self.reserved("r-4"), self.reserved("r-5")
+        self.keyed("POST", confirmed + "/confirm", None, None, other_path=spare + "/confirm")
+        self.refused_and_replayed(409, "RSV-002", confirmed + "/release")
+        self.keyed("POST", spare + "/release", None, None, other_path=confirmed + "/release")
+        self.refused_and_replayed(409, "RSV-002", spare + "/confirm")
+        self.walk(200, "POST", root + "/r-6/release", {})
+        self.refused_and_replayed(409, "RSV-002", root, self.reservation("r-6"))
+        self.walk(200, "GET", root + "/r-6")
 
     def walk_compensations(self):
         self.pages("/v1/compensations?status=OPEN")
@@ -277,7 +309,8 @@ class Walk(LockWalk, ScheduleWalk, Case):
 
     def test_walk__when_all_was_walked__then_nothing_of_the_file_is_left(self):
         for part in (self.walk_products, self.walk_inventory, self.walk_orders, self.walk_actions, self.walk_status_keys,
-                     self.walk_compensations, self.walk_busy, self.walk_audit, self.walk_gone, self.walk_operations,
+                     self.walk_reservations, self.walk_compensations, self.walk_busy, self.walk_audit,
+                     self.walk_gone, self.walk_operations,
                      self.walk_locks, self.walk_queues, self.walk_schedules, self.everywhere, self.walk_redis_away):
             with self.subTest(part.__name__):
                 part()
@@ -330,8 +363,8 @@ class Walk(LockWalk, ScheduleWalk, Case):
             if path.startswith("/v1/") and not path.startswith(LOCKS[:2]):
                 body = self.fitting(operation) if "requestBody" in operation else None
                 self.walk(503, method, path.replace("/v1/orders/{id}", order).replace("{id}", "1")
-                          .replace("{productId}", "5001").replace("{name}", "walk").replace("{queue}", "walk"), body,
-                          **away)
+                          .replace("{productId}", "5001").replace("{name}", "walk").replace("{queue}", "walk")
+                          .replace("{orderId}", "1"), body, **away)
         self.assertEqual(self.walk(200, "GET", "/readyz").json, {"status": "degraded", "degraded": ["mysql"]})
         self.stack.mysql.start()
         eventually(lambda: self.http.get("/v1/orders").status == 200, 15, "back")

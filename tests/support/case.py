@@ -14,7 +14,7 @@ from .stack import Stack
 from .wait import eventually
 
 TABLES = ("orders", "order_items", "payments", "order_compensations", "stock_movements", "outbox_events",
-          "idempotency_keys")
+          "idempotency_keys", "stock_reservations", "processed_events")
 
 LONG_S = 3.0
 

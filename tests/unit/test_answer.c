@@ -60,6 +60,25 @@ static void problem__an_inner_error__is_shown_as_its_public_one(void **state) {
     assert_false(body_has("SYS-011"));
 }
 
+static void decision__reserved__has_location_and_etag(void **state) {
+    struct line items[] = {{7, 2}};
+    struct reservation_cell cell = {.row = {.ref = {"shop", "a/b"}, .items = items, .item_count = 1, .version = 1}};
+    answer_decision(rider, &(struct decision){.created = true, .reservation = &cell});
+    assert_int_equal(rider->answer.status, 201);
+    assert_string_equal(rider->answer.location, "/v1/reservations/a%2Fb");
+    assert_string_equal(rider->answer.etag, "\"1\"");
+    answer_decision(rider, &(struct decision){.reservation = &cell});
+    assert_int_equal(rider->answer.status, 200);
+    assert_string_equal(rider->answer.location, "");
+}
+
+static void decision__reservation_state__is_named(void **state) {
+    struct reservation_cell cell = {.row = {.status = RESERVATION_CANCEL_REQUESTED}};
+    answer_decision(rider, &(struct decision){.error = ERROR_RESERVATION_STATE, .reservation = &cell});
+    assert_int_equal(rider->answer.status, 409);
+    assert_true(body_has("\"reservationStatus\":\"CANCEL_REQUESTED\""));
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -68,6 +87,8 @@ int main(void) {
         CASE(decision__state_conflict__lists_what_may_follow),
         CASE(decision__version_mismatch__carries_the_current_etag),
         CASE(problem__an_inner_error__is_shown_as_its_public_one),
+        CASE(decision__reserved__has_location_and_etag),
+        CASE(decision__reservation_state__is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

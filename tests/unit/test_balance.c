@@ -89,6 +89,25 @@ static void balances_of__when_asked_in_any_order__then_sorted_without_duplicates
     }
 }
 
+static void balance_judge__when_reservations_hold_more_than_was_moved__then_reservations_differ(void **state) {
+    struct audit_finding findings[BALANCE_FINDINGS_MAX];
+    struct balance b = {.product_id = 7,
+                        .has_row = true,
+                        .stock = 8,
+                        .ledger_stock = 8,
+                        .moved = 8,
+                        .version = 1,
+                        .ledger_version = 1,
+                        .moved_by_reservations = -2,
+                        .reserved = 3};
+    assert_int_equal(balance_judge(&b, findings), 1);
+    assert_string_equal(findings[0].kind, "reservations-differ");
+    assert_int_equal(findings[0].ledger, 2);
+    assert_int_equal(findings[0].expected, 3);
+    b.reserved = 2;
+    assert_int_equal(balance_judge(&b, findings), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(balance_judge__when_books_agree__then_nothing),
@@ -100,6 +119,7 @@ int main(void) {
         cmocka_unit_test(balance_judge__when_orders_hold_more_than_was_moved__then_orders_differ),
         cmocka_unit_test(balance_judge__when_a_writer_moved_the_version__then_foreign_only),
         cmocka_unit_test(balances_of__when_asked_in_any_order__then_sorted_without_duplicates),
+        cmocka_unit_test(balance_judge__when_reservations_hold_more_than_was_moved__then_reservations_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,45 @@ static void body_order__when_user_id_is_long__then_64_bytes_are_the_limit(void *
     }
 }
 
+static struct result only_reservation(const char *body, size_t len, struct field_errors *errors) {
+    struct reservation_body value;
+    return body_reservation(body, len, errors, &value);
+}
+
+static void body_reservation__when_right__then_lines_are_merged_and_sorted(void **state) {
+    static const char body[] =
+        "{\"orderId\":\"ext-42\",\"items\":[" LINE("2", "1") "," LINE("1", "3") "," LINE("2", "4") "],\"ttlMs\":1000}";
+    struct reservation_body value;
+    struct field_errors errors;
+    assert_false(failed(body_reservation(body, strlen(body), &errors, &value)));
+    assert_string_equal(value.order_id, "ext-42");
+    assert_int_equal(value.ttl_ms, 1000);
+    assert_int_equal(value.line_count, 2);
+    assert_int_equal(value.lines[1].quantity, 5);
+}
+
+static void body_reservation__when_no_ttl__then_0(void **state) {
+    static const char body[] = "{\"orderId\":\"ext-42\",\"items\":[" LINE("2", "1") "]}";
+    struct reservation_body value;
+    struct field_errors errors;
+    assert_false(failed(body_reservation(body, strlen(body), &errors, &value)));
+    assert_int_equal(value.ttl_ms, 0);
+}
+
+static void body_reservation__when_one_thing_is_wrong__then_its_pointer(void **state) {
+    static const struct refusal rows[] = {
+        {"{\"items\":[" LINE("1", "1") "]}", "/orderId", "is required"},
+        {"{\"orderId\":42,\"items\":[" LINE("1", "1") "]}", "/orderId", "must be a string"},
+        {"{\"orderId\":\"x \",\"items\":[" LINE("1", "1") "]}", "/orderId", "space"},
+        {"{\"orderId\":\"x\",\"items\":[]}", "/items", "1 to 100"},
+        {"{\"orderId\":\"x\",\"items\":[" LINE("1", "1000000") "," LINE("1", "1") "]}", "/items", "sum"},
+        {"{\"orderId\":\"x\",\"items\":[" LINE("1", "1") "],\"ttlMs\":999}", "/ttlMs", "1000"},
+        {"{\"orderId\":\"x\",\"items\":[" LINE("1", "1") "],\"ttlMs\":31536000001}", "/ttlMs", "31536000000"},
+        {"{\"orderId\":\"x\",\"items\":[" LINE("1", "1") "],\"userId\":\"u\"}", "/userId", "not a known field"},
+    };
+    CHECK_REFUSALS(only_reservation, rows);
+}
+
 int main(void) {
     json_start();
     const struct CMUnitTest tests[] = {
@@ -138,6 +177,9 @@ int main(void) {
         cmocka_unit_test(body_order__when_much_is_wrong__then_every_pointer),
         cmocka_unit_test(body_order__when_lines_are_many__then_100_are_the_limit),
         cmocka_unit_test(body_order__when_user_id_is_long__then_64_bytes_are_the_limit),
+        cmocka_unit_test(body_reservation__when_right__then_lines_are_merged_and_sorted),
+        cmocka_unit_test(body_reservation__when_no_ttl__then_0),
+        cmocka_unit_test(body_reservation__when_one_thing_is_wrong__then_its_pointer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,6 +288,53 @@ static void stored__exactly_the_list_of_the_api(void **state) {
     assert_false(decision_is_stored(ERROR_UNAVAILABLE));
 }
 
+static struct decision time_out(enum order_status status, int64_t overdue_ms) {
+    struct command command = {.kind = COMMAND_ORDER_TIMEOUT, .order_id = 42};
+    command.timeout.status = status;
+    command.timeout.overdue_ms = overdue_ms;
+    return run(command);
+}
+
+static void timeout__pending_past_its_time__is_cancelled_once(void **state) {
+    assert_int_equal(time_out(ORDER_PENDING, 0).error, ERROR_ORDER_STATE); /* a millisecond is left */
+    world.now_ms += 2;
+    struct decision decision = time_out(ORDER_PENDING, 0);
+    assert_int_equal(decision.error, ERROR_NONE);
+    assert_int_equal(decision.events[0], EVENT_ORDER_CANCELLED);
+    assert_string_equal(decision.cancel_reason, "TIMEOUT");
+    assert_int_equal(world.stocks[0].row.stock, 11);
+    assert_int_equal(time_out(ORDER_PENDING, 0).error, ERROR_ORDER_CANCELLED);
+    assert_int_equal(world.stocks[0].row.stock, 11);
+}
+
+static void timeout__a_payment_came_first__keeps_the_order(void **state) {
+    assert_int_equal(on_order(COMMAND_PAYMENT_REQUEST).error, ERROR_NONE);
+    world.now_ms += 5000;
+    assert_int_equal(time_out(ORDER_PENDING, 0).error, ERROR_ORDER_STATE); /* the scan saw it PENDING */
+    assert_int_equal(time_out(ORDER_PAYMENT_REQUESTED, 5000).error, ERROR_ORDER_STATE);
+    assert_int_equal(pay(true, "k", 200).error, ERROR_NONE);
+    world.now_ms += 5000;
+    struct decision decision = time_out(ORDER_PAYMENT_REQUESTED, 5000);
+    assert_int_equal(decision.error, ERROR_ORDER_STATE);
+    assert_int_equal(decision.order->status, ORDER_PAYMENT_COMPLETED);
+    assert_int_equal(world.stocks[0].row.stock, 10);
+}
+
+static void timeout__blind__shows_what_the_second_look_is_for(void **state) {
+    struct command command = {.kind = COMMAND_ORDER_TIMEOUT, .order_id = 42};
+    command.timeout.blind = true;
+    assert_int_equal(pay(true, "k", 200).error, ERROR_NONE);
+    assert_int_equal(run(command).error, ERROR_NONE);
+    assert_int_equal(world.orders[0].order.status, ORDER_CANCELLED);
+}
+
+static void payment__failed_when_stock_cannot_go_back__tells_nothing(void **state) {
+    world.stock_count = 1;
+    struct decision decision = pay(false, "k", 200);
+    assert_int_equal(decision.error, ERROR_PRODUCT_NOT_FOUND);
+    assert_int_equal(decision.event_count, 0);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -313,6 +360,10 @@ int main(void) {
         CASE(adjust__within_and_beyond_the_bounds),
         CASE(set__compares_the_version_as_it_stands_in_the_train),
         CASE(stored__exactly_the_list_of_the_api),
+        CASE(timeout__pending_past_its_time__is_cancelled_once),
+        CASE(timeout__a_payment_came_first__keeps_the_order),
+        CASE(timeout__blind__shows_what_the_second_look_is_for),
+        CASE(payment__failed_when_stock_cannot_go_back__tells_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

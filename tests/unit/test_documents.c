@@ -151,6 +151,36 @@ static void document_problem__when_inputs_vary__then_the_table_speaks(void **sta
     }
 }
 
+static void document_reservation__when_reserved_or_ended__then_what_is_left_or_when(void **state) {
+    struct line items[] = {{7, 2}};
+    struct reservation row = {.ref = {"shop", "ext-42"},
+                              .items = items,
+                              .item_count = 1,
+                              .version = 1,
+                              .created_at_ms = 1000,
+                              .expires_at_ms = 3000};
+    AUTO_TEXT out = text_new(0);
+    document_reservation(&out, &row, 2500);
+    assert_string_equal(text_str(&out),
+                        "{\"orderId\":\"ext-42\",\"status\":\"RESERVED\",\"items\":[{\"productId\":7,\"quantity\":2}],"
+                        "\"reason\":null,\"createdAt\":\"1970-01-01T00:00:01.000Z\","
+                        "\"expiresAt\":\"1970-01-01T00:00:03.000Z\",\"expiresInMs\":500,\"confirmedAt\":null,"
+                        "\"releasedAt\":null,\"version\":1}");
+    text_clear(&out);
+    document_reservation(&out, &row, 9000);
+    assert_non_null(strstr(text_str(&out), "\"expiresInMs\":0,"));
+    row = (struct reservation){.ref = {"shop", "x"},
+                               .status = RESERVATION_CANCEL_REQUESTED,
+                               .reason = "CANCELLED",
+                               .created_at_ms = 1000,
+                               .version = 1};
+    text_clear(&out);
+    document_reservation(&out, &row, 9000);
+    assert_string_equal(text_str(&out), "{\"orderId\":\"x\",\"status\":\"CANCEL_REQUESTED\",\"items\":[],"
+                                        "\"reason\":\"CANCELLED\",\"createdAt\":\"1970-01-01T00:00:01.000Z\","
+                                        "\"expiresAt\":null,\"confirmedAt\":null,\"releasedAt\":null,\"version\":1}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(document_order__when_payment_was_requested_or_not__then_the_field_is_there_or_not),
@@ -161,6 +191,7 @@ int main(void) {
         cmocka_unit_test(document_compensation__when_open_or_resolved__then_time_or_null),
         cmocka_unit_test(document_finding__when_written__then_all_fields),
         cmocka_unit_test(document_problem__when_inputs_vary__then_the_table_speaks),
+        cmocka_unit_test(document_reservation__when_reserved_or_ended__then_what_is_left_or_when),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

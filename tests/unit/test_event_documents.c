@@ -67,6 +67,21 @@ static void document_stock_changed__when_written__then_payload(void **state) {
     assert_string_equal(text_str(&out), "{\"productId\":7,\"stock\":8,\"version\":9}");
 }
 
+static void document_reservation_result__when_written__then_payload(void **state) {
+    struct line lines[] = {{7, 2}};
+    const struct reservation row = {.ref = {"shop", "ext-42"},
+                                    .status = RESERVATION_FAILED,
+                                    .items = lines,
+                                    .item_count = 1,
+                                    .reason = "OUT_OF_STOCK"};
+    AUTO_TEXT out = text_new(0);
+    document_reservation_result(&out, &row, 1000);
+    assert_string_equal(text_str(&out), "{\"orderId\":\"ext-42\",\"credential\":\"shop\",\"status\":\"FAILED\","
+                                        "\"reserved\":false,\"items\":[{\"productId\":7,\"quantity\":2}],"
+                                        "\"reason\":\"OUT_OF_STOCK\",\"decidedAt\":\"1970-01-01T00:00:01.000Z\","
+                                        "\"reservationExpiresAt\":null}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(document_order_created__when_written__then_payload),
@@ -76,6 +91,7 @@ int main(void) {
         cmocka_unit_test(document_refund_required__when_written__then_payload),
         cmocka_unit_test(document_status_changed__when_written__then_payload),
         cmocka_unit_test(document_stock_changed__when_written__then_payload),
+        cmocka_unit_test(document_reservation_result__when_written__then_payload),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,6 +86,28 @@ static void find__thousands_of_keys__each_is_its_own(void **state) {
     lanes_free(lanes);
 }
 
+static void attach__commands_on_a_reservation__share_its_lane(void **state) {
+    struct lanes *lanes = lanes_new(count_drop);
+    struct rider *reserve = rider_for_reservation(COMMAND_RESERVE, "shop", "42", 1);
+    struct rider *confirm = rider_for_reservation(COMMAND_RESERVATION_CONFIRM, "shop", "42", 0);
+    struct rider *other = rider_for_reservation(COMMAND_RESERVATION_CONFIRM, "other", "42", 0);
+    reserve->lines[0] = (struct line){7, 1};
+    lanes_attach(lanes, reserve);
+    lanes_attach(lanes, confirm);
+    lanes_attach(lanes, other);
+    assert_int_equal(reserve->lane_count, 2);
+    assert_int_equal(confirm->lane_count, 1);
+    assert_ptr_equal(reserve->lanes[1], confirm->lanes[0]);
+    assert_ptr_not_equal(other->lanes[0], confirm->lanes[0]);
+    lanes_detach(lanes, reserve);
+    lanes_detach(lanes, confirm);
+    lanes_detach(lanes, other);
+    rider_free(reserve);
+    rider_free(confirm);
+    rider_free(other);
+    lanes_free(lanes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attach__a_command_on_an_order__gets_product_and_order_lanes),
@@ -93,6 +115,7 @@ int main(void) {
         cmocka_unit_test(detach__a_lane_that_must_wait__is_kept_until_its_time),
         cmocka_unit_test(forget_foreign__when_redis_is_away__opens_those_lanes_only),
         cmocka_unit_test(find__thousands_of_keys__each_is_its_own),
+        cmocka_unit_test(attach__commands_on_a_reservation__share_its_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,19 @@ static void lines_merge__sum_above_the_maximum__is_refused(void **state) {
     assert_false(lines_merge(lines, &count));
 }
 
+static void is_overdue__by_state_and_time(void **state) {
+    struct order order = {.status = ORDER_PENDING, .ordered_at_ms = 500, .expires_at_ms = 1000};
+    assert_false(order_is_overdue(&order, ORDER_PENDING, 0, 1000));
+    assert_true(order_is_overdue(&order, ORDER_PENDING, 0, 1001));
+    assert_false(order_is_overdue(&order, ORDER_PAYMENT_REQUESTED, 0, 9999));
+    order.status = ORDER_PAYMENT_REQUESTED;
+    assert_true(order_is_overdue(&order, ORDER_PAYMENT_REQUESTED, 100, 601)); /* no time of asking: since it was made */
+    order.payment_requested_at_ms = 2000;
+    assert_false(order_is_overdue(&order, ORDER_PAYMENT_REQUESTED, 100, 2100));
+    assert_true(order_is_overdue(&order, ORDER_PAYMENT_REQUESTED, 100, 2101));
+    assert_false(order_is_overdue(&order, ORDER_PENDING, 0, 9999));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_may_follow__every_pair__is_the_table_of_the_api),
@@ -63,6 +76,7 @@ int main(void) {
         cmocka_unit_test(order_total__beyond_the_bound__is_refused),
         cmocka_unit_test(lines_merge__duplicates__are_summed_and_sorted),
         cmocka_unit_test(lines_merge__sum_above_the_maximum__is_refused),
+        cmocka_unit_test(is_overdue__by_state_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

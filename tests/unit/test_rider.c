@@ -77,6 +77,25 @@ static void fingerprint__of_a_payment__ignores_the_lines_looked_up_later(void **
     rider_free(c);
 }
 
+static struct rider *reserve(const char *order_id, int64_t quantity, int64_t ttl_ms) {
+    struct rider *rider = rider_for_reservation(COMMAND_RESERVE, "shop", order_id, 1);
+    rider->lines[0] = (struct line){1, quantity};
+    rider->command.reservation.ttl_ms = ttl_ms;
+    rider_set_key(rider, "shop", "POST /v1/reservations", "k");
+    return rider;
+}
+
+static void fingerprint__of_a_reservation__covers_order_items_and_time(void **state) {
+    struct rider *base = reserve("42", 1, 1000);
+    struct rider *others[] = {reserve("42", 1, 1000), reserve("43", 1, 1000), reserve("42", 2, 1000),
+                              reserve("42", 1, 2000)};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(same(base->fingerprint, others[i]->fingerprint), i == 0);
+        rider_free(others[i]);
+    }
+    rider_free(base);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_key__the_same_command__has_the_same_scope_and_fingerprint),
@@ -84,6 +103,7 @@ int main(void) {
         cmocka_unit_test(set_key__another_credential_or_key__is_another_scope),
         cmocka_unit_test(set_key__none__leaves_the_rider_without),
         cmocka_unit_test(fingerprint__of_a_payment__ignores_the_lines_looked_up_later),
+        cmocka_unit_test(fingerprint__of_a_reservation__covers_order_items_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

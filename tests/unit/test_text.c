@@ -272,6 +272,12 @@ static void text_hash__when_gone_on__then_as_of_the_whole(void **state) {
     assert_int_equal(text_hash_on(text_hash("foo"), "bar"), 0xbf9cf968U);
 }
 
+static void add_segment__when_odd__then_percent_encoded(void **state) {
+    AUTO_TEXT out = text_new(0);
+    text_add_segment(&out, "a/b%c \xc3\xbc?#-._~:@");
+    assert_string_equal(text_str(&out), "a%2Fb%25c%20%C3%BC%3F%23-._~:@");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_hash__when_gone_on__then_as_of_the_whole),
@@ -293,6 +299,7 @@ int main(void) {
         cmocka_unit_test(text_uuid__when_made__then_version_7_of_now),
         cmocka_unit_test(text_uuid__when_made_later__then_sorts_after),
         cmocka_unit_test(text_format__when_cut__then_false_and_terminated),
+        cmocka_unit_test(add_segment__when_odd__then_percent_encoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
