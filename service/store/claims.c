@@ -196,7 +196,7 @@ RESULT claims_take(struct db *db, const struct claim_table *table, const struct 
 static void write_where(const struct claim_table *table, struct text *sql) {
     text_add_str(sql, " WHERE ");
     if (table->scope != NULL) text_addf(sql, "%s = ? AND ", table->scope);
-    text_addf(sql, "%s = ? AND lease_until > " NOW, table->key);
+    text_addf(sql, "%s = ? AND lease_until %s", table->key, fault_on(FAULT_NO_CLAIM_LEASE) ? "IS NOT NULL" : "> " NOW);
     text_add_str(sql, fault_on(FAULT_NO_CLAIM_TOKEN) ? " AND ? IS NOT NULL" : " AND claim_token = ?");
     text_add_str(sql, fault_on(FAULT_NO_CLAIM_FENCE) ? " AND ? IS NOT NULL" : " AND fence = ?");
 }

@@ -8,6 +8,7 @@
 
 #define NOW "UTC_TIMESTAMP(6)"
 #define IS_SPENT "attempts >= max_attempts"
+#define TRIES_MAX 3 /* of an end that deadlocks with a claim of the row whose lease is just over */
 
 #define COMPLETE "status = 'DONE', due_at = NULL, done_at = " NOW ", last_result = ?"
 #define RETRY                                                                                                          \
@@ -83,11 +84,20 @@ static void bind_retry(struct db_stmt *stmt, void *arg) {
     db_set_str_or_null(stmt, 1, end->result);
 }
 
-static RESULT settle(struct db *db, const struct claim *claim, const struct job_end *end, bool *ret_ours) {
+static RESULT settle_once(struct db *db, const struct claim *claim, const struct job_end *end, bool *ret_ours) {
     const struct claim_end complete = {COMPLETE, 1, bind_complete, (void *)end};
     const struct claim_end retry = {RETRY, 2, bind_retry, (void *)end};
     if (end->how == JOB_RENEW) return claims_renew(db, &jobs_claim_table, claim, end->lease_ms, ret_ours);
     return claims_settle(db, &jobs_claim_table, claim, end->how == JOB_COMPLETE ? &complete : &retry, ret_ours);
+}
+
+static RESULT settle(struct db *db, const struct claim *claim, const struct job_end *end, bool *ret_ours) {
+    struct result result = OK;
+    for (int i = 0; i < TRIES_MAX; i++) {
+        result = settle_once(db, claim, end, ret_ours);
+        if (result.code != ERROR_DEADLOCK) break;
+    }
+    return result;
 }
 
 /* *ret_same: the last claim of the row is this one. */

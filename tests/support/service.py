@@ -110,6 +110,12 @@ class Service:
         """SIGTERM without waiting."""
         os.kill(self.pid, signal.SIGTERM)
 
+    def freeze(self):
+        self._process.freeze()
+
+    def thaw(self):
+        self._process.thaw()
+
     def kill(self):
         if self._process:
             self._process.kill()
