@@ -99,6 +99,25 @@ void members_lock_kind(struct text *out, const char *kind) {
     json_write_string(out, kind);
 }
 
+static void write_link(struct text *out, const struct lock_link_view *link) {
+    text_add_char(out, '{');
+    member_string_or_null(out, "name", link->name != NULL ? link->name : "");
+    member_string_or_null(out, "owner", link->owner != NULL ? link->owner : "");
+    member_or_null(out, "fence", link->fence, link->fence > 0);
+    member_string_or_null(out, "waitsFor", link->waits_for != NULL ? link->waits_for : "");
+    member_integer(out, "waitedMs", link->waited_ms);
+    text_add_char(out, '}');
+}
+
+void members_lock_cycle(struct text *out, const struct lock_link_view *links, size_t count) {
+    text_add_str(out, "\"cycle\":[");
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) text_add_char(out, ',');
+        write_link(out, &links[i]);
+    }
+    text_add_char(out, ']');
+}
+
 void document_lock_status(struct text *out, const struct lock_status_view *view) {
     text_add_char(out, '{');
     member_string(out, "name", view->name);

@@ -26,6 +26,15 @@ void members_lock_held(struct text *out, const struct lock_held_view *view);
 void members_lease_lost(struct text *out, const char *reason, int64_t other_since_ms);
 void members_lock_kind(struct text *out, const char *kind);
 
+/* Member of LCK-007: "cycle". A token of it; NULL = null: the reader may not know. */
+struct lock_link_view {
+    const char *name, *owner;
+    int64_t fence; /* 0 = null */
+    const char *waits_for;
+    int64_t waited_ms;
+};
+void members_lock_cycle(struct text *out, const struct lock_link_view *links, size_t count);
+
 /* GET /v1/locks/{name}, and its like in the list. */
 struct lock_status_view {
     const char *name, *kind; /* kind "" = null */

@@ -110,6 +110,23 @@ static void write_held(struct text *extras, const struct lock_answer *answer, bo
     members_lock_held(extras, &view);
 }
 
+/* Names that the credential's prefixes do not cover are not told, nor who holds them. */
+static void write_cycle(struct text *extras, const struct credential *credential, const struct lock_answer *answer) {
+    struct lock_link_view *links = mem_array(answer->cycle_count + 1, sizeof links[0]);
+    for (size_t i = 0; i < answer->cycle_count; i++) {
+        const struct lock_link *link = &answer->cycle[i];
+        bool may_know = credential_may_name(credential, link->name);
+        bool may_know_next = credential_may_name(credential, link->waits_for);
+        links[i] = (struct lock_link_view){.name = may_know ? link->name : NULL,
+                                           .owner = may_know ? link->owner : NULL,
+                                           .fence = may_know ? link->fence : 0,
+                                           .waits_for = may_know_next ? link->waits_for : NULL,
+                                           .waited_ms = link->waited_ms};
+    }
+    members_lock_cycle(extras, links, answer->cycle_count);
+    free(links);
+}
+
 /* A semaphore of another size says of which. */
 static const char *detail_of(const struct lock_answer *answer, char *out, size_t size) {
     if (answer->error == ERROR_NOT_FOUND) return "nobody has said how many permits this semaphore has: give a limit";
@@ -124,6 +141,7 @@ void lock_reply_problem(struct request *request, const struct lock_answer *answe
     if (answer->error == ERROR_LOCK_HELD) write_held(&extras, answer, of_set);
     if (answer->error == ERROR_LEASE_LOST) members_lease_lost(&extras, answer->reason, answer->other_since_ms);
     if (answer->error == ERROR_LOCK_KIND) members_lock_kind(&extras, answer->kind);
+    if (answer->error == ERROR_LOCK_DEADLOCK) write_cycle(&extras, request_credential(request), answer);
     bool is_full = answer->error == ERROR_TOO_MANY_WAITERS || answer->error == ERROR_RATE_LIMITED;
     int retry_after_s = is_full ? RETRY_WHEN_FULL_S : answer->retry_after_s;
     request_problem_after(request, answer->error, detail_of(answer, detail, sizeof detail),

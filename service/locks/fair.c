@@ -26,6 +26,7 @@
 #define BEAT_PLACES_MAX 1024 /* in one call; the next at once */
 #define LOOK_MS_MIN 40       /* while the lock is free and another is the head, doubling up to POLL_MS_MAX */
 #define BEAT_HEAD 8          /* elements of its reply before the ranks */
+#define QUEUED_HOLDS 4       /* element of "queued" that tells whether the token holds something */
 
 /* A take on its way. */
 struct taking {
@@ -192,6 +193,7 @@ static void start_beats(struct locks *locks, struct queue *queue) {
 static void take_waiting(struct locks *locks, struct place *place, const struct redis_value *value) {
     struct queue *queue = place->queue;
     place->rank = (size_t)redis_int(redis_at(value, 2));
+    place_note_holding(place, value, says(value, "held") ? HELD_HOLDS : QUEUED_HOLDS);
     listen_for_turn(locks, place);
     if (says(value, "held")) {
         queue_note_holder(queue, value, 3);

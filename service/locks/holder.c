@@ -29,6 +29,11 @@ void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, 
     text_add(&ret->metadata, metadata, len);
 }
 
+void place_note_holding(struct place *place, const struct redis_value *value, size_t index) {
+    if (place->since_ms == 0) place->since_ms = redis_int(redis_at(value, 0));
+    if (redis_int(redis_at(value, index)) > 0) place->holds = true;
+}
+
 enum lock_mode mode_read(const struct redis_value *value) {
     bool is_shared = strcmp(redis_str(value, NULL), lock_mode_name(LOCK_MODE_SHARED)) == 0;
     return is_shared ? LOCK_MODE_SHARED : LOCK_MODE_EXCLUSIVE;

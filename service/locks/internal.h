@@ -31,6 +31,7 @@ struct locks {
     size_t cleaning;       /* leftovers being released, before the breaker closes */
     struct list doubts;    /* undelivered grants that may yet be confirmed, oldest first */
     struct loop_timer *doubt_timer;
+    size_t known_waits;
     char moved_to[LOCK_NAME_MAX + 1]; /* the queue a set has just moved to; "" = none */
     struct list forces;               /* waiting for an epoch */
     size_t force_count;
@@ -74,6 +75,9 @@ struct grant {
 /* holder.c */
 /* What holder_of of the scripts tells, from element `from` on. */
 void lock_holder_read(struct lock_holder *ret, const struct redis_value *value, size_t from);
+/* A refusal tells when it was, which is when the wait begins, and whether the token holds anything. */
+#define HELD_HOLDS 8 /* element of "held" that does, behind where and holder_of */
+void place_note_holding(struct place *place, const struct redis_value *value, size_t index);
 /* The mode a script tells of. */
 enum lock_mode mode_read(const struct redis_value *value);
 /* What is known of the holder: nobody; as holder_of tells, from element `from` on; our own grant. */
@@ -136,6 +140,17 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
 void ask_answer(struct ask *ask, const struct lock_answer *answer);
 void ask_down(struct locks *locks, struct ask *ask, const char *detail);
 struct lock_answer answer_new(enum error error);
+
+/* cycles.c: waits that close a cycle of tokens are refused. */
+/* The place waits and its token holds something: its wait is known from now on, and searched from. */
+void cycles_note(struct locks *locks, struct place *place);
+/* It waits no more. cycles_end: and Redis is not told. Nothing when it is not known. */
+void cycles_forget(struct place *place);
+void cycles_end(struct place *place);
+/* Other waits of this holder, which has just got something, are known from now on. */
+void cycles_holds_more(struct locks *locks, const char *holder);
+/* From now on waits are made known when others ask after them. */
+void cycles_listen(struct locks *locks);
 
 /* fair.c: places of kinds that are `lined`. */
 /* Asks for the place, now or once its call on the way is answered; it lines up when one of its asks waits. */

@@ -153,6 +153,7 @@ struct locks *locks_new(struct loop *loop, struct pool *pool, const struct locks
 
 void locks_use_redis(struct locks *locks, struct redis *redis) {
     locks->redis = redis;
+    if (redis != NULL) cycles_listen(locks);
     fence_use_redis(locks->fence, redis);
 }
 
@@ -171,6 +172,7 @@ static void forget_subscriptions(void *arg, struct queue *queue) {
         struct place *place = CONTAINER_OF(node, struct place, node);
         place->subscription = NULL;
         place->lined_up = false; /* and none may be told any more */
+        cycles_end(place);
     }
 }
 

@@ -61,6 +61,14 @@ struct lock_holder {
 };
 void lock_holder_done(struct lock_holder *holder);
 
+/* One token of a cycle: what it holds of what the one before waits for, and what it waits for. Borrowed. */
+struct lock_link {
+    const char *name, *owner;
+    int64_t fence;
+    const char *waits_for;
+    int64_t waited_ms;
+};
+
 enum lock_outcome { LOCK_DONE, LOCK_GRANTED, LOCK_REPEATED, LOCK_QUEUED };
 
 struct delivery; /* a grant whose reply is on its way */
@@ -83,11 +91,13 @@ struct lock_answer {
     const char *kind;                 /* LOCK_KIND; DONE of a renewal */
     const char *owner;                /* DONE of a renewal */
     int64_t permits;                  /* GRANTED, REPEATED, DONE of a semaphore's renewal; else 0 */
-    enum lock_mode mode; /* GRANTED, REPEATED, DONE of a renewal: exclusive may answer who asked for shared */
-    int64_t limit;       /* LOCK_KIND: the semaphore has this limit; else 0 */
-    const char *detail;  /* may be NULL */
-    const char *away;    /* DONE of all of a token: the store that could not be asked; NULL: none */
-    int retry_after_s;   /* -1 = the error's default */
+    enum lock_mode mode;           /* GRANTED, REPEATED, DONE of a renewal: exclusive may answer who asked for shared */
+    int64_t limit;                 /* LOCK_KIND: the semaphore has this limit; else 0 */
+    const struct lock_link *cycle; /* LOCK_DEADLOCK: from the asker on */
+    size_t cycle_count;
+    const char *detail; /* may be NULL */
+    const char *away;   /* DONE of all of a token: the store that could not be asked; NULL: none */
+    int retry_after_s;  /* -1 = the error's default */
 };
 typedef void (*lock_done_fn)(void *arg, const struct lock_answer *answer);
 

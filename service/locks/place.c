@@ -43,6 +43,7 @@ static void forget(struct locks *locks, struct place *place) {
 }
 
 void place_settle(struct locks *locks, struct place *place) {
+    if (place->ask_count == 0) cycles_forget(place);
     if (place->ask_count > 0 || place->calls > 0 || place->ticket_until_ms > 0) return;
     forget(locks, place);
 }
@@ -141,6 +142,7 @@ void place_granted(struct locks *locks, struct place *place, const struct grant 
         answer.outcome = LOCK_REPEATED;
     }
     place->ticket_until_ms = 0;
+    if (grant->is_new && !place->token_made) cycles_holds_more(locks, place->holder);
     place_settle(locks, place);
 }
 
@@ -209,5 +211,6 @@ void place_due(struct locks *locks, struct place *place) {
         if (place->timer == NULL) place->timer = loop_timer_new(locks->loop, on_timer, place);
         loop_timer_start(place->timer, due_ms - now_ms, 0);
     }
+    if (place->holds && place->ask_count > 0) cycles_note(locks, place);
     place_settle(locks, place);
 }

@@ -10,7 +10,8 @@
 
 struct queues {
     struct list by_name[BUCKETS];   /* struct queue.chain */
-    struct list by_holder[BUCKETS]; /* struct place.chain */
+    struct list by_holder[BUCKETS]; /* struct place.chain, by holder and first name */
+    struct list kin[BUCKETS];       /* struct place.kin, by holder */
     size_t count;
     uint64_t sequence;
 };
@@ -20,6 +21,7 @@ struct queues *queues_new(void) {
     for (size_t i = 0; i < BUCKETS; i++) {
         list_init(&queues->by_name[i]);
         list_init(&queues->by_holder[i]);
+        list_init(&queues->kin[i]);
     }
     return queues;
 }
@@ -111,6 +113,19 @@ struct place *place_find(struct queues *queues, const char *holder, char *const 
     return NULL;
 }
 
+static struct list *kin_bucket(struct queues *queues, const char *holder) {
+    return &queues->kin[text_hash(holder) & (BUCKETS - 1)];
+}
+
+void places_of_holder(struct queues *queues, const char *holder, void (*fn)(void *arg, struct place *place),
+                      void *arg) {
+    struct list *bucket = kin_bucket(queues, holder);
+    LIST_FOR(node, bucket) {
+        struct place *place = CONTAINER_OF(node, struct place, kin);
+        if (strcmp(place->holder, holder) == 0) fn(arg, place);
+    }
+}
+
 /* From the end: who comes last stands last. */
 static void enter(struct queue *queue, struct place *place) {
     struct list *after = queue->places.prev;
@@ -137,8 +152,10 @@ struct place *place_new(struct queues *queues, const char *holder, char *const *
     place->metadata = mem_copy("", 0);
     list_init(&place->node);
     list_init(&place->chain);
+    list_init(&place->kin);
     list_init(&place->asks);
     list_push(holder_bucket(queues, holder, names[0]), &place->chain);
+    list_push(kin_bucket(queues, holder), &place->kin);
     enter(queue_of(queues, names[0]), place);
     return place;
 }
@@ -151,6 +168,7 @@ void place_move(struct queues *queues, struct place *place, const char *name) {
 void place_leave(struct queues *queues, struct place *place) {
     leave(place);
     list_remove(&place->chain);
+    list_remove(&place->kin);
 }
 
 void place_free(struct place *place) {

@@ -33,6 +33,7 @@ struct ask {
 struct place {
     struct list node;  /* in queue->places */
     struct list chain; /* hash chain of places */
+    struct list kin;   /* hash chain of places by holder */
     struct queue *queue;
     struct locks *locks; /* set by its owner */
     uint64_t sequence;
@@ -53,6 +54,10 @@ struct place {
     unsigned calls;          /* on their way that refer to it */
     unsigned lates;          /* acquires that came after their last moment */
     bool counted;            /* in locks->waiters */
+    /* cycles.c */
+    int64_t since_ms;         /* Redis' clock when it was first told to wait; 0 = not yet */
+    bool holds;               /* its token holds something, as last told */
+    struct known_wait *known; /* NULL: none */
     struct loop_timer *timer;
     /* fair.c: of a kind whose waiters stand in a queue in Redis. */
     char keeper[LOCK_GRANT_SIZE]; /* whose the place in Redis is; "" = has not asked */
@@ -107,6 +112,8 @@ size_t queue_position(const struct queue *queue, const struct place *place);
 
 /* The place of this token for these names (ascending); NULL when it has none. */
 struct place *place_find(struct queues *queues, const char *holder, char *const *names, size_t count);
+/* Every place of this holder. fn removes none. */
+void places_of_holder(struct queues *queues, const char *holder, void (*fn)(void *arg, struct place *place), void *arg);
 /* A new place at the end of the queue of names[0], with copies of the names. */
 struct place *place_new(struct queues *queues, const char *holder, char *const *names, size_t count);
 /* Into the queue of another of its names, by its sequence. The queue it leaves may then be empty. */

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define CHANNEL_SIZE (LOCK_NAME_MAX + 40)
+#define FREE_HOLDS 2 /* element of "free" that tells whether the token holds something */
 
 /* One acquire on its way. */
 struct asking {
@@ -189,6 +190,7 @@ static enum verdict take_held(struct locks *locks, struct place *place, const st
     if (moves) place_move(locks->queues, place, name);
     struct queue *queue = place->queue;
     queue_note_holder(queue, value, 3);
+    place_note_holding(place, value, HELD_HOLDS);
     queue->yield_ms = 0; /* somebody took the turn we left */
     turn_wait(locks, queue, queue->holder.expires_in_ms);
     if (moves) (void)text_format(locks->moved_to, sizeof locks->moved_to, "%s", queue->name);
@@ -341,6 +343,7 @@ static void on_looked(void *arg, const struct redis_value *value, bool sent) {
     } else if (answered) {
         if (says(value, "held") && place->count == 1) queue_note_holder(queue, value, 3);
         if (says(value, "free")) queue_note_free(queue);
+        place_note_holding(place, value, says(value, "held") ? HELD_HOLDS : FREE_HOLDS);
         place_due(locks, place);
     } else {
         place_down(locks, place, NULL);

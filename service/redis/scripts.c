@@ -15,6 +15,7 @@ static const char *const texts[SCRIPT_COUNT] = {
     [SCRIPT_LOCK_LIST] = script_lock_list,
     [SCRIPT_LOCK_FORCE] = script_lock_force,
     [SCRIPT_LOCK_BIND] = script_lock_bind,
+    [SCRIPT_LOCK_WAIT] = script_lock_wait,
     [SCRIPT_RW_ACQUIRE] = script_rw_acquire,
     [SCRIPT_RW_REARM] = script_rw_rearm,
     [SCRIPT_FAIR_ACQUIRE] = script_fair_acquire,

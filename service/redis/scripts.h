@@ -16,6 +16,7 @@ extern const char script_lock_names[];
 extern const char script_lock_list[];
 extern const char script_lock_force[];
 extern const char script_lock_bind[];
+extern const char script_lock_wait[];
 extern const char script_rw_acquire[];
 extern const char script_rw_rearm[];
 extern const char script_fair_acquire[];

@@ -124,6 +124,20 @@ class LockWalk:
             self.assertEqual(reply.status, 202, reply)
             self.assertEqual(self.contract.judge("PUT", self.contract.template("PUT", path), reply), [])
 
+    def walk_cycles(self):
+        """Two tokens that each wait for what the other holds."""
+        for path, body in ((LOCK + "-c", {}), (SET, {"names": ["walk-c", "walk-free"]})):
+            secrets = [token(), token()]
+            for number, secret in enumerate(secrets):
+                self.walk(201, "PUT", "/v1/locks/walk-" + "cd"[number], {"token": secret})
+            first = Parked(self.service.port, "/v1/locks/walk-d", {"token": secrets[0], "waitMs": 10000})
+            eventually(lambda: self.redis.call("KEYS", "lockstock:waits:*"), 5, "it waits")
+            self.walk(409, "PUT", path, {**body, "token": secrets[1], "waitMs": 10000}, "LCK-007")
+            self.walk(200, "DELETE", SET, headers=self.as_holder(secrets[1]))
+            self.assertEqual(first.reply(5).status, 201)
+            first.close()
+            self.walk(200, "DELETE", SET, headers=self.as_holder(secrets[0]))
+
     def walk_redis_away(self):
         self.redis.kill()
         eventually(lambda: self.http.get("/readyz").json["degraded"] == ["redis"], 10, "seen")
@@ -143,5 +157,6 @@ class LockWalk:
         self.addCleanup(self.narrow_http.close)
         for one in self.services:
             eventually(lambda one=one: one.get("/readyz").json["degraded"] == [], 10, "Redis is up")
-        for part in (self.walk_taking, self.walk_holding, self.walk_watching, self.walk_sessions, self.walk_fences, self.walk_slices):
+        for part in (self.walk_taking, self.walk_holding, self.walk_watching, self.walk_sessions,
+                     self.walk_cycles, self.walk_fences, self.walk_slices):
             part()

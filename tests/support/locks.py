@@ -78,11 +78,11 @@ class LockCase(Case):
 class Parked:
     """A PUT on a connection of its own whose answer is fetched later."""
 
-    def __init__(self, port, path, body):
+    def __init__(self, port, path, body, headers=()):
         self._client, self._reply = Http(port, timeout_s=60), None
         data = json.dumps(body).encode()
         head = (f"PUT {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
-                f"Content-Length: {len(data)}\r\n\r\n")
+                f"Content-Length: {len(data)}\r\n" + "".join(f"{n}: {v}\r\n" for n, v in headers) + "\r\n")
         self._client._connect()  # pylint: disable=protected-access
         self.socket = self._client._socket  # pylint: disable=protected-access
         self.socket.sendall(head.encode() + data)

@@ -147,6 +147,15 @@ static void members__when_refused_or_lost__then_extras(void **state) {
     text_clear(&out);
     members_lock_kind(&out, "rw");
     assert_string_equal(text_str(&out), "\"kind\":\"rw\"");
+    text_clear(&out);
+    const struct lock_link_view links[] = {
+        {.name = "a", .owner = "o", .fence = 5, .waits_for = "b", .waited_ms = 7},
+        {.waits_for = "a"},
+    };
+    members_lock_cycle(&out, links, 2);
+    assert_string_equal(text_str(&out),
+                        "\"cycle\":[{\"name\":\"a\",\"owner\":\"o\",\"fence\":5,\"waitsFor\":\"b\",\"waitedMs\":7},"
+                        "{\"name\":null,\"owner\":null,\"fence\":null,\"waitsFor\":\"a\",\"waitedMs\":0}]");
 }
 
 static void small_documents__then_as_in_the_api(void **state) {

@@ -136,6 +136,35 @@ static void queues__when_many__then_each_visited_once_and_may_be_removed(void **
     queues_free(queues);
 }
 
+static void count_names(void *arg, struct place *place) { *(size_t *)arg += place->count; }
+
+static void places_of_holder__when_some_have_left__then_those_that_stand_whatever_they_wait_for(void **state) {
+    char *names[] = {"a", "b", "c"};
+    struct queues *queues = queues_new();
+    struct place *one = place_new(queues, "h1", names, 1), *set = place_new(queues, "h1", names + 1, 2);
+    struct place *other = place_new(queues, "h2", names, 1);
+    size_t count = 0;
+    places_of_holder(queues, "h1", count_names, &count);
+    assert_int_equal(count, 3);
+    place_move(queues, set, "c");
+    place_leave(queues, one);
+    place_free(one);
+    count = 0;
+    places_of_holder(queues, "h1", count_names, &count);
+    assert_int_equal(count, 2);
+    places_of_holder(queues, "h3", count_names, &count);
+    assert_int_equal(count, 2);
+    place_leave(queues, set);
+    place_free(set);
+    place_leave(queues, other);
+    place_free(other);
+    for (size_t i = 0; i < 3; i++) {
+        struct queue *queue = queue_find(queues, names[i]);
+        if (queue != NULL) queue_remove(queues, queue);
+    }
+    queues_free(queues);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queue__when_places_come__then_first_come_first_served),
@@ -144,6 +173,7 @@ int main(void) {
         cmocka_unit_test(place_move__when_others_wait_there__then_it_stands_by_its_age),
         cmocka_unit_test(asks__when_added_and_dropped__then_counted),
         cmocka_unit_test(queues__when_many__then_each_visited_once_and_may_be_removed),
+        cmocka_unit_test(places_of_holder__when_some_have_left__then_those_that_stand_whatever_they_wait_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

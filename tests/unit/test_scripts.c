@@ -28,6 +28,7 @@ static void script_text__when_asked__then_the_whole_source(void **state) {
         {SCRIPT_LOCK_LIST, "'sweep'"},
         {SCRIPT_LOCK_FORCE, "'forced'"},
         {SCRIPT_LOCK_BIND, "'bound'"},
+        {SCRIPT_LOCK_WAIT, "'suspect'"},
         {SCRIPT_RW_ACQUIRE, "'own'"},
         {SCRIPT_RW_REARM, "rearm_holds"},
         {SCRIPT_FAIR_ACQUIRE, "'queued'"},

@@ -4,8 +4,9 @@
 -- ARGV  1 to 10 as lock_acquire (10 is always "take")   11 keeper of the place   12 "1": stands in the queue when the
 --       lock is not to be had
 -- Reply as lock_acquire, but
---   "held"      rank in the queue (0 = not in it), then as holder_of
---   "queued"    rank; ms the head has at most, before it counts as dead: the lock is free, and somebody else's turn
+--   "held"      rank in the queue (0 = not in it), then as holder_of; 1: the token holds something
+--   "queued"    rank; ms the head has at most, before it counts as dead: the lock is free, and somebody else's turn; 1:
+--               the token holds something
 --   "epoch"     the marker that stands
 local holder, ttl, not_after, marker, grant_id = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local terms = {holder = holder, ttl = ttl, grant = grant_id, owner = ARGV[6], metadata = ARGV[7], kind = ARGV[8],
@@ -53,7 +54,7 @@ if waiter_of(name, holder) and rank_of(name, holder) == 0 then
 end
 local head = head_of(name)
 if found == 'lock' then
-    return {now, 'held', stand(), holder_of(name, now)}
+    return held(now, stand(), holder, holder_of(name, now))
 end
 if head and head ~= holder then
     if gone > 0 then
@@ -61,7 +62,7 @@ if head and head ~= holder then
     end
     local rank = stand()
     local _, till = waiter_of(name, head)
-    return {now, 'queued', rank, (till or deadline_of(name, head) or now) - now}
+    return {now, 'queued', rank, (till or deadline_of(name, head) or now) - now, redis.call('EXISTS', names_of(holder))}
 end
 local refused = refusal(now, ARGV[10], marker, names_of(holder), 1)
 if refused then

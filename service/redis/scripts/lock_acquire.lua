@@ -5,9 +5,9 @@
 -- Reply {now, what, ...} with what
 --   "late"      the last moment is over: nothing was looked at
 --   "kind"      index of the name, what it is used as
---   "held"      index of the name, then as holder_of
+--   "held"      index of the name, then as holder_of; 1: the token holds something
 --   "repeated"  least ms left, fences: all held by this token already. Another grant id confirms the grant
---   "free"      look: not held by this token, not held by another
+--   "free"      look: not held by this token, not held by another; 1: the token holds something
 --   "epoch"     the marker that stands
 --   "many"      the token holds so many names that it gets no more
 --   "granted"   least ms left, fences
@@ -39,7 +39,7 @@ for index, name in ipairs(KEYS) do
         mine[index] = true
         least = math.min(least, redis.call('PTTL', name))
     else
-        return {now, 'held', index, holder_of(name, now)}
+        return held(now, index, holder, holder_of(name, now))
     end
 end
 

@@ -143,10 +143,18 @@ local function confirm(name, grant_id)
     return fields[2] or '0'
 end
 
+-- A refused token is told where, then as holder_of, and at last whether it holds anything (1 or 0): only then can its
+-- wait close a cycle (lock_wait.lua).
+local function held(now, where, holder, ...)
+    local reply = {now, 'held', where, ...}
+    reply[#reply + 1] = redis.call('EXISTS', names_of(holder))
+    return reply
+end
+
 -- Nothing stands in the way of `more` new names in the token's index: the reply that refuses them all the same, or nil.
 local function refusal(now, way, marker, index, more)
     if way == 'look' then
-        return {now, 'free'}
+        return {now, 'free', redis.call('EXISTS', index)}
     end
     local stands, standing = marker_stands(marker)
     if not stands then

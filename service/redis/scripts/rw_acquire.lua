@@ -53,7 +53,7 @@ for index, name in ipairs(KEYS) do
         least = math.min(least, tonumber(entry['until']) - now)
     elseif is_held(name) then
         want(name)
-        return {now, 'held', index, rw_holder_of(name, now)}
+        return held(now, index, holder, rw_holder_of(name, now))
     else
         missing = missing + 1
     end
