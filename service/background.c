@@ -2,6 +2,7 @@
 
 #include "base/fault.h"
 #include "base/memory.h"
+#include "events/deliverer.h"
 #include "schedule/runner.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 struct background {
     struct background_options options;
     struct runner *jobs;
+    struct deliverer *deliverer;
 };
 
 /* -- jobs */
@@ -28,27 +30,37 @@ static struct runner *start_jobs(const struct background *background) {
     return runner_new(&options);
 }
 
+/* -- deliveries to webhooks */
+
+static struct deliverer *start_deliverer(const struct background *background) {
+    const struct deliverer_options options = {background->options.config, background->options.db};
+    return deliverer_new(&options);
+}
+
 /* -- all of them */
 
 struct background *background_new(const struct background_options *options) {
     struct background *background = mem_new(sizeof *background);
     background->options = *options;
     background->jobs = start_jobs(background);
+    background->deliverer = start_deliverer(background);
     return background;
 }
 
 void background_stop(struct background *background) {
     if (background == NULL) return;
     runner_stop(background->jobs);
+    deliverer_stop(background->deliverer);
 }
 
 bool background_is_over(const struct background *background) {
-    return background == NULL || runner_is_over(background->jobs);
+    return background == NULL || (runner_is_over(background->jobs) && deliverer_is_over(background->deliverer));
 }
 
 struct background *background_free(struct background *background) {
     if (background == NULL) return NULL;
     background_stop(background);
+    background->deliverer = deliverer_free(background->deliverer);
     background->jobs = runner_free(background->jobs);
     free(background);
     return NULL;

@@ -43,6 +43,9 @@ enum fault {
     FAULT_JOB_AT_MOST,          /* job-at-most=MS: lockAtMostFor of all jobs */
     FAULT_JOB_AT_LEAST,         /* job-at-least=MS: lockAtLeastFor of all jobs */
     FAULT_NO_WATCH_POLL,        /* no-watch-poll: a watched lock is looked at only when something happens here */
+    FAULT_NO_DELIVERY_ORDER,    /* no-delivery-order: events of one aggregate go to a webhook all at once */
+    FAULT_STALE_SIGNATURE,      /* stale-signature: a retry is signed with the time of its first attempt */
+    FAULT_NO_ADDRESS_GUARD,     /* no-address-guard: webhooks may name any address */
     FAULT_COUNT
 };
 

@@ -47,6 +47,9 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_JOB_AT_MOST] = "job-at-most",
     [FAULT_JOB_AT_LEAST] = "job-at-least",
     [FAULT_NO_WATCH_POLL] = "no-watch-poll",
+    [FAULT_NO_DELIVERY_ORDER] = "no-delivery-order",
+    [FAULT_STALE_SIGNATURE] = "stale-signature",
+    [FAULT_NO_ADDRESS_GUARD] = "no-address-guard",
 };
 
 static bool on[FAULT_COUNT];

@@ -28,6 +28,7 @@ bool read_if_match(struct request *request, struct command *command);
 
 /* -- short reads: `work` runs on a worker and fills in result and answer; the reply follows by itself. It must bear
  * being run twice, or say `once`. */
+#define LIST_NAME_SIZE 65
 struct read {
     struct db_job job;       /* first */
     struct request *request; /* NULL: the client hung up */
@@ -52,9 +53,10 @@ struct read {
     char etag[40], location[160], extras[1024];
     char lock_token[65]; /* Lock-Token; "" = none */
     const char *detail;
-    size_t listed;   /* items written by list_item_* */
-    int64_t last_id; /* of the last item written */
-    bool more;       /* there was one beyond the limit */
+    size_t listed;                  /* items written by list_item_* */
+    int64_t last_id;                /* of the last item written */
+    char last_name[LIST_NAME_SIZE]; /* of the last item written, for lists in the order of names; set by the endpoint */
+    bool more;                      /* there was one beyond the limit */
 };
 struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db));
 /* The same as the first member of a larger record of this size. */
@@ -70,6 +72,8 @@ void read_set_etag(struct read *read, int64_t version);
 void list_begin(struct read *read);
 bool list_item_begins(struct read *read, int64_t id);
 void list_end(struct read *read, char kind);
+/* The same for lists in the order of names. */
+void list_end_name(struct read *read, char kind);
 
 /* -- commands */
 /* Reads Idempotency-Key, gives the rider the request's identity, parks the request and submits. Owns the rider in any

@@ -112,14 +112,23 @@ bool list_item_begins(struct read *read, int64_t id) {
     return true;
 }
 
+static void end_with(struct read *read, const char *cursor) {
+    text_add_str(&read->body, "],\"nextCursor\":");
+    if (read->more)
+        json_write_string(&read->body, cursor);
+    else
+        text_add_str(&read->body, "null");
+    text_add_char(&read->body, '}');
+}
+
 void list_end(struct read *read, char kind) {
     char cursor[CURSOR_SIZE];
-    text_add_str(&read->body, "],\"nextCursor\":");
-    if (read->more) {
-        cursor_write(kind, read->last_id, cursor);
-        json_write_string(&read->body, cursor);
-    } else {
-        text_add_str(&read->body, "null");
-    }
-    text_add_char(&read->body, '}');
+    cursor_write(kind, read->last_id, cursor);
+    end_with(read, cursor);
+}
+
+void list_end_name(struct read *read, char kind) {
+    char cursor[CURSOR_NAME_SIZE];
+    cursor_write_name(kind, read->last_name, cursor);
+    end_with(read, cursor);
 }

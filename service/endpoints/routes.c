@@ -60,6 +60,13 @@ const struct route service_routes[] = {
     {HTTP_DELETE, "/v1/schedules/{name}", schedules_delete_one, SCOPE_SCHEDULES, 0},
     {HTTP_GET, "/v1/schedules/{name}", schedules_get_one, SCOPE_SCHEDULES, 0},
 
+    {HTTP_POST, "/v1/webhooks", webhooks_create, SCOPE_EVENTS, 0},
+    {HTTP_GET, "/v1/webhooks", webhooks_list_all, SCOPE_EVENTS, 0},
+    {HTTP_GET, "/v1/webhooks/{webhookId}", webhooks_get_one, SCOPE_EVENTS, 0},
+    {HTTP_DELETE, "/v1/webhooks/{webhookId}", webhooks_delete_one, SCOPE_EVENTS, 0},
+    {HTTP_GET, "/v1/webhooks/{webhookId}/deliveries", webhooks_deliveries, SCOPE_EVENTS, 0},
+    {HTTP_POST, "/v1/webhooks/{webhookId}/deliveries/{deliveryId}/replay", webhooks_replay, SCOPE_EVENTS, 0},
+
     {HTTP_GET, "/healthz", operations_healthz, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
     {HTTP_GET, "/readyz", operations_readyz, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},
     {HTTP_GET, "/metrics", operations_metrics, 0, ROUTE_OPEN | ROUTE_ADMIN_PORT},

@@ -60,6 +60,13 @@ void schedules_delete_one(struct request *request);
 void schedules_get_one(struct request *request);
 void schedules_list_all(struct request *request);
 
+void webhooks_create(struct request *request);
+void webhooks_list_all(struct request *request);
+void webhooks_get_one(struct request *request);
+void webhooks_delete_one(struct request *request);
+void webhooks_deliveries(struct request *request);
+void webhooks_replay(struct request *request);
+
 void operations_healthz(struct request *request);
 void operations_readyz(struct request *request);
 void operations_metrics(struct request *request);
