@@ -47,7 +47,7 @@ static void write_one(struct read *read, const struct config *config, const char
 static struct result read_one(struct read *read, struct db *db) {
     struct listing *listing = (struct listing *)read;
     struct shedlock_row row;
-    TRY(shedlock_read(db, read->text, &row));
+    TRY(schedule_explain(read, shedlock_read(db, read->text, &row)));
     write_one(read, listing->config, read->text, &row);
     return OK;
 }
@@ -117,7 +117,8 @@ static struct result read_all(struct read *read, struct db *db) {
     struct listing *listing = (struct listing *)read;
     listing->next_job = listing->examined = 0;
     list_begin(read);
-    TRY(shedlock_list(db, listing->after, (int64_t)read->limit + 1, add_row, listing));
+    const int64_t limit = (int64_t)read->limit + 1;
+    TRY(schedule_explain(read, shedlock_list(db, listing->after, limit, add_row, listing)));
     add_jobs(listing, NULL);
     end_list(listing);
     return OK;

@@ -57,7 +57,7 @@ static bool read_body(struct request *request, struct schedule_body *ret) {
     return false;
 }
 
-/* What stands in locked_at's neighbour is no secret: a digest of the credential and the token. */
+/* What stands in the table is no secret: a digest of the credential and the token. */
 static void mark_of(const struct request *request, const char *token, char out[SHEDLOCK_MARK_SIZE]) {
     const char *credential = request_credential(request)->name;
     const struct digest_part parts[] = {{credential, strlen(credential)}, {token, strlen(token)}};
@@ -134,6 +134,12 @@ static void write_unfit(struct errand *errand, const struct shedlock_row *row) {
     (void)text_copy(errand->read.extras, sizeof errand->read.extras, text_str(&extras));
 }
 
+struct result schedule_explain(struct read *read, struct result result) {
+    if (result.code == ERROR_UNAVAILABLE) read->detail = "MySQL is another server than before: locks may be missing";
+    if (result.code == ERROR_SCHEDULE_TABLE) read->detail = "the table shedlock cannot be trusted: the log says why";
+    return result;
+}
+
 /* -- PUT */
 
 static struct result take(struct read *read, struct db *db) {
@@ -144,9 +150,7 @@ static struct result take(struct read *read, struct db *db) {
     bool granted;
     struct result result = shedlock_take(db, &terms, &row, &granted);
     if (result.code == ERROR_INVALID_REQUEST) write_unfit(errand, &row);
-    if (result.code == ERROR_UNAVAILABLE) read->detail = "MySQL is another server than before: locks may be missing";
-    if (result.code == ERROR_SCHEDULE_TABLE) read->detail = "the table shedlock cannot be trusted: the log says why";
-    TRY(result);
+    TRY(schedule_explain(read, result));
     metric_add(METRIC_SCHEDULE_GRANTS, granted ? OUTCOME_GRANTED : OUTCOME_HELD, 1);
     if (!granted) {
         write_locked(errand, &row);
@@ -184,7 +188,7 @@ static struct result extend(struct read *read, struct db *db) {
     int64_t asked_ms = clock_mono_ms();
     struct shedlock_row row;
     bool done;
-    TRY(shedlock_extend(db, &terms, errand->at_least_ms, &row, &done));
+    TRY(schedule_explain(read, shedlock_extend(db, &terms, errand->at_least_ms, &row, &done)));
     if (!done) return lose();
     write_grant(errand, &row, asked_ms);
     return OK;
@@ -220,7 +224,7 @@ void schedules_patch_one(struct request *request) {
 static struct result release(struct read *read, struct db *db) {
     struct errand *errand = (struct errand *)read;
     bool done;
-    TRY(shedlock_release(db, errand->name, errand->mark, errand->at_least_ms, &done));
+    TRY(schedule_explain(read, shedlock_release(db, errand->name, errand->mark, errand->at_least_ms, &done)));
     if (!done) return lose();
     read->http_status = STATUS_NO_CONTENT;
     return OK;

@@ -9,3 +9,5 @@
 
 /* The path's name, admitted; NULL: answered. */
 const char *schedule_read_name(struct request *request);
+/* Puts into words why the table gave no answer; the result itself. */
+struct result schedule_explain(struct read *read, struct result result);

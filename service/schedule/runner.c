@@ -47,9 +47,10 @@ static int64_t now_of(const struct shedlock_row *row) {
     return fault_on(FAULT_WALL_CLOCK_ROUNDS) ? clock_wall_ms() : row->now_ms;
 }
 
-/* For the removal test: as timers are that know nothing of rounds. */
-static void forget_round(const struct worker *worker, struct schedule_row *row) {
+/* For the removal tests: as timers are that know nothing of rounds, or of others. */
+static void forget(const struct worker *worker, struct schedule_row *row) {
     if (fault_on(FAULT_NO_ROUND_CHECK)) row->locked_at_ms = worker->round_ms;
+    if (fault_on(FAULT_NO_SCHEDULE_LOCK)) row->lock_until_ms = 0;
 }
 
 static RESULT look(struct worker *worker, int64_t *ret_wait_ms) {
@@ -58,7 +59,7 @@ static RESULT look(struct worker *worker, int64_t *ret_wait_ms) {
     bool ran = false;
     TRY(prepare(worker));
     TRY(shedlock_read(worker->db, worker->job->name, &row));
-    forget_round(worker, &row.lock);
+    forget(worker, &row.lock);
     schedule_decide(now_of(&row), worker->every_ms, worker->job->at_ms, &row.lock, &round_ms, ret_wait_ms);
     if (*ret_wait_ms == 0) TRY(run_round(worker, round_ms, &ran));
     count_round(worker, round_ms, ran);

@@ -32,7 +32,7 @@
                            "), '~', RIGHT(locked_by, " HEX_LEN ")) "                                                   \
                            "WHERE " IS_MINE
 #define COLUMNS NOW ", name, locked_at, lock_until, lock_until > " NOW ", locked_by"
-#define READ "SELECT " COLUMNS " FROM (SELECT 1) AS always LEFT JOIN shedlock ON name = ?"
+#define READ "SELECT " COLUMNS " FROM (SELECT 1) AS one_row LEFT JOIN shedlock ON name = ?"
 #define LIST                                                                                                           \
     "SELECT " COLUMNS " FROM shedlock WHERE " BYTES("name") " > " BYTES("?") " ORDER BY " BYTES("name") " LIMIT ?"
 #define TRIES_MAX 3 /* of taking: the row may be made or deleted by another between two statements */

@@ -1,6 +1,10 @@
 """What the tests of schedules share: every change of the table shedlock, written down by the database itself."""
 
 import json
+import os
+
+from .service import binary
+from .wait import eventually
 
 HISTORY = """CREATE TABLE schedule_history (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, name VARCHAR(64) NOT NULL,
  locked_at DATETIME(3) NOT NULL, lock_until DATETIME(3) NOT NULL, locked_by VARCHAR(255) NOT NULL,
@@ -12,6 +16,8 @@ ON_UPDATE = """CREATE TRIGGER shedlock_au AFTER UPDATE ON shedlock FOR EACH ROW 
  (NEW.name, NEW.locked_at, NEW.lock_until, NEW.locked_by, OLD.lock_until, OLD.locked_by)"""
 COLUMNS = ", ".join(f"CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {c}) DIV 1000 AS SIGNED) AS {c}"
                     for c in ("locked_at", "lock_until", "old_until"))
+JOBS = ("orderTimeoutCancelJob", "orderReservationExpiryJob", "stockReservationSweepJob", "outboxPollingJob",
+        "paymentReconcileJob", "retentionJob")
 MARK = 32  # hex digits at the end of locked_by; before them # while held and ~ when released
 
 
@@ -68,6 +74,34 @@ def by_round(found, every_ms):
     for grant in found:
         rounds.setdefault(grant.at - grant.at % every_ms, []).append(grant)
     return rounds
+
+
+def missing(rounds, every_ms):
+    """Begins of rounds between the first and the last in which nobody ran."""
+    return [r for r in range(min(rounds), max(rounds), every_ms) if r not in rounds] if rounds else []
+
+
+def until_rounds(db, name, every_ms, count, timeout_s):
+    """Grants of all rounds once so many were seen; the last round may still go on and is left out."""
+    def enough():
+        rounds = by_round(grants(db, name), every_ms)
+        return rounds if len(rounds) > count else None
+    rounds = eventually(enough, timeout_s, f"{count} rounds of {name}")
+    del rounds[max(rounds)]
+    return rounds
+
+
+def only(job, text):
+    """Settings under which this one of our jobs runs, with this period."""
+    return {**{name: "PT0S" for other in JOBS for name in period(other, "")}, **period(job, text)}
+
+
+def hour_ahead():
+    """Environment of a program whose wall clock is an hour ahead."""
+    library = os.path.join(os.path.dirname(binary(True)), "libwall_shift.so")
+    if not os.path.exists(library):
+        raise RuntimeError(f"{library}: no such library; build the target wall_shift")
+    return {"LD_PRELOAD": library, "WALL_SHIFT_S": 3600, "ASAN_OPTIONS": "verify_asan_link_order=0"}
 
 
 def period(job, text):
