@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "codec/json.h"
+#include "events/relays.h"
 #include "instance.h"
 #include "store/reads.h"
 #include "store/shedlock.h"
@@ -27,6 +28,13 @@ static RESULT check_listen(const char *listen) {
     if (strrchr(listen, ':') != NULL && strrchr(listen, ':')[1] != '\0') return OK;
     fprintf(stderr, "lockstock: LOCKSTOCK_LISTEN=%s must be ADDRESS:PORT, like 127.0.0.1:8080\n", listen);
     FAIL(INVALID_REQUEST, 0);
+}
+
+static RESULT check_sinks(const struct config *config) {
+    char text[256] = "";
+    struct result result = relays_check(config, text, sizeof text);
+    if (failed(result)) fprintf(stderr, "lockstock: %s\n", text);
+    return result;
 }
 
 static RESULT check_access(const struct config *config) {
@@ -101,7 +109,7 @@ static void start_process(const struct config *config) {
 
 int app_serve(const struct config *config) {
     struct db_options db;
-    if (failed(parse_store(config, &db)) || failed(check_access(config))) return 2;
+    if (failed(parse_store(config, &db)) || failed(check_access(config)) || failed(check_sinks(config))) return 2;
     start_process(config);
     size_t count = (size_t)config->loops;
     struct instance *instances = mem_array(count, sizeof instances[0]);

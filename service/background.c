@@ -3,6 +3,7 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "events/deliverer.h"
+#include "events/relays.h"
 #include "schedule/runner.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ struct background {
     struct background_options options;
     struct runner *jobs;
     struct deliverer *deliverer;
+    struct relays *relays;
 };
 
 /* -- jobs */
@@ -44,6 +46,7 @@ struct background *background_new(const struct background_options *options) {
     background->options = *options;
     background->jobs = start_jobs(background);
     background->deliverer = start_deliverer(background);
+    background->relays = relays_new(options->config, &options->db);
     return background;
 }
 
@@ -51,10 +54,16 @@ void background_stop(struct background *background) {
     if (background == NULL) return;
     runner_stop(background->jobs);
     deliverer_stop(background->deliverer);
+    relays_stop(background->relays);
 }
 
 bool background_is_over(const struct background *background) {
-    return background == NULL || (runner_is_over(background->jobs) && deliverer_is_over(background->deliverer));
+    return background == NULL || (runner_is_over(background->jobs) && deliverer_is_over(background->deliverer) &&
+                                  relays_are_over(background->relays));
+}
+
+void background_committed(struct background *background) {
+    if (background != NULL) relays_wake(background->relays);
 }
 
 struct background *background_free(struct background *background) {
@@ -62,6 +71,7 @@ struct background *background_free(struct background *background) {
     background_stop(background);
     background->deliverer = deliverer_free(background->deliverer);
     background->jobs = runner_free(background->jobs);
+    background->relays = relays_free(background->relays);
     free(background);
     return NULL;
 }

@@ -21,5 +21,7 @@ struct background *background_new(const struct background_options *options);
 void background_stop(struct background *background);
 /* All have ended: nothing comes from them any more. True for NULL. */
 bool background_is_over(const struct background *background);
+/* A train has committed: whoever waits for work looks. Takes NULL. Any thread. */
+void background_committed(struct background *background);
 /* Joins. Takes NULL, returns NULL. */
 struct background *background_free(struct background *background);

@@ -129,6 +129,11 @@ static void start_pool(struct instance *instance, const struct db_options *db) {
     instance->service.pool = pool_new(&options);
 }
 
+static void on_committed(void *arg) {
+    const struct instance *instance = arg;
+    background_committed(instance->all[0].background);
+}
+
 static void start_facade(struct instance *instance) {
     const struct config *config = instance->service.config;
     struct facade_options options = {.queue_max = (size_t)config->queue_max,
@@ -139,7 +144,9 @@ static void start_facade(struct instance *instance) {
                                      .lock_wait_ms = config->lock_wait_ms,
                                      .lock_lease_ms = config->lock_lease_ms,
                                      .redis_timeout_ms = config->redis_timeout_ms,
-                                     .reservation_ttl_ms = config->reservation_ttl};
+                                     .reservation_ttl_ms = config->reservation_ttl,
+                                     .committed = on_committed,
+                                     .committed_arg = instance};
     instance->service.facade = facade_new(instance->service.loop, instance->service.pool, &options);
 }
 

@@ -46,6 +46,10 @@ enum fault {
     FAULT_NO_DELIVERY_ORDER,    /* no-delivery-order: events of one aggregate go to a webhook all at once */
     FAULT_STALE_SIGNATURE,      /* stale-signature: a retry is signed with the time of its first attempt */
     FAULT_NO_ADDRESS_GUARD,     /* no-address-guard: webhooks may name any address */
+    FAULT_NO_HOLES,             /* no-holes: a relay forgets the ids that were missing when it passed them */
+    FAULT_NO_RELAY_MARK,        /* no-relay-mark: a relay never writes down how far it has come */
+    FAULT_NO_PART_CLAIM,        /* no-part-claim: every relay sends every part, whoever owns it */
+    FAULT_NO_PARKING,           /* no-parking: events overtake an earlier one of their aggregate that was refused */
     FAULT_COUNT
 };
 

@@ -50,6 +50,10 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_DELIVERY_ORDER] = "no-delivery-order",
     [FAULT_STALE_SIGNATURE] = "stale-signature",
     [FAULT_NO_ADDRESS_GUARD] = "no-address-guard",
+    [FAULT_NO_HOLES] = "no-holes",
+    [FAULT_NO_RELAY_MARK] = "no-relay-mark",
+    [FAULT_NO_PART_CLAIM] = "no-part-claim",
+    [FAULT_NO_PARKING] = "no-parking",
 };
 
 static bool on[FAULT_COUNT];

@@ -14,6 +14,8 @@ struct facade_options {
     size_t train_max, train_products_max, train_slots;
     int64_t deadline_ms, lock_wait_ms, lock_lease_ms, redis_timeout_ms;
     int64_t reservation_ttl_ms;
+    void (*committed)(void *arg); /* a train has committed something; loop thread; may be NULL */
+    void *committed_arg;
 };
 
 /* The pool and Redis outlive it. Redis is given later by facade_use_redis: its callbacks need the facade first. */

@@ -273,6 +273,8 @@ static void train_finished(struct db_job *job) {
     ids_give(&train->facade->ids, (struct id_range){train->trip.id_next, train->trip.id_end});
     note_blocked_rows(train);
     count_train(train);
+    if (train->trip.committed && train->facade->options.committed != NULL)
+        train->facade->options.committed(train->facade->options.committed_arg);
     struct list *node;
     while ((node = list_pop(&train->riders)) != NULL) settle_rider(train, CONTAINER_OF(node, struct rider, node));
     if (train->releasing)
