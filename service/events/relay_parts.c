@@ -71,14 +71,8 @@ static RESULT take(struct relay *relay, size_t limit) {
                               .arg = relay};
     size_t count = 0;
     int64_t began_ms = clock_mono_ms();
-    struct result result = outbox_parts_take(relay->db, &ask, hold->token, &count);
-    if (failed(result) || count == 0) {
-        uint64_t parts = hold->parts; /* told before the COMMIT that did not come */
-        relay->hold_count++;
-        drop_parts(relay, parts);
-        if (relay->hold_count > 0 && relay->holds[relay->hold_count - 1].parts == 0) relay->hold_count--;
-        return result;
-    }
+    TRY(outbox_parts_take(relay->db, &ask, hold->token, &count));
+    if (count == 0) return OK;
     if (relay->hold_count++ == 0 || began_ms + RELAY_LEASE_MS < relay->lease_until_ms)
         relay->lease_until_ms = began_ms + RELAY_LEASE_MS;
     LOG(LOG_INFO, "relay.parts_taken", LOGS("sink", relay->sink.name), LOGI("parts", count));

@@ -59,7 +59,7 @@ struct outbox_part {
 };
 /* The rows of this sink, where they are missing. */
 RESULT outbox_parts_make(struct db *db, const char *sink);
-/* Claims up to limit parts for lease_ms; fn is called for each before the COMMIT. token has CLAIM_TOKEN_SIZE bytes and
+/* Claims up to limit parts for lease_ms; fn is called for each when they are. token has CLAIM_TOKEN_SIZE bytes and
  * is one for all of them; "" when there were none. */
 struct outbox_take {
     const char *sink, *owner;

@@ -2,6 +2,7 @@
    one statement repeats sink, token and lease in its WHERE; the token is fresh for each claim, so it stands for the
    fence. */
 #include "base/fault.h"
+#include "base/memory.h"
 #include "store/claims.h"
 #include "store/many.h"
 #include "store/outbox.h"
@@ -34,25 +35,29 @@ RESULT outbox_parts_make(struct db *db, const char *sink) {
     return many_write(db, &many, OUTBOX_PARTS, NULL);
 }
 
-static void on_claim(void *arg, const struct claim *claim, struct db_stmt *row, unsigned first) {
-    const struct outbox_take *take = arg;
-    struct outbox_part part = {.part = (unsigned)claim->key, .frontier = db_i64(row, first)};
-    db_copy_text(row, first + 1, part.holes, sizeof part.holes);
-    take->fn(take->arg, &part);
+static void on_claim(void *arg, size_t index, struct db_stmt *row, unsigned first) {
+    struct outbox_part *part = (struct outbox_part *)arg + index;
+    part->frontier = db_i64(row, first);
+    db_copy_text(row, first + 1, part->holes, sizeof part->holes);
 }
 
 RESULT outbox_parts_take(struct db *db, const struct outbox_take *take, char *token, size_t *ret_count) {
     struct claim claims[OUTBOX_PARTS];
+    AUTO_FREE struct outbox_part *parts = mem_array(OUTBOX_PARTS, sizeof parts[0]);
     size_t count = 0;
     struct claim_ask ask = {.scope = take->sink,
                             .owner = take->owner,
                             .lease_ms = take->lease_ms,
                             .limit = take->limit,
                             .row = on_claim,
-                            .arg = (void *)take};
+                            .arg = parts};
     token[0] = '\0';
     TRY(claims_take(db, &parts_table, &ask, claims, &count));
     if (count > 0) (void)text_copy(token, CLAIM_TOKEN_SIZE, claims[0].token);
+    for (size_t i = 0; i < count; i++) {
+        parts[i].part = (unsigned)claims[i].key;
+        take->fn(take->arg, &parts[i]);
+    }
     *ret_count = count;
     return OK;
 }
