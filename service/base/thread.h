@@ -18,7 +18,7 @@ struct thread_options {
 struct thread *thread_free(struct thread *thread);
 /* Starts it. A thread that cannot be made ends the process: the start is over before anything was promised. */
 struct thread *thread_new(const struct thread_options *options)
-    __attribute__((malloc, malloc(thread_free, 1), returns_nonnull));
+    __attribute__((malloc, returns_nonnull, warn_unused_result));
 
 /* Asks: ends its sleep, now and from now on. Does not wait. Takes NULL. */
 void thread_stop(struct thread *thread);

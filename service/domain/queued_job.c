@@ -1,6 +1,5 @@
 #include "domain/queued_job.h"
 
-
 #include <string.h>
 
 #define OWN_PREFIX "lockstock:"
