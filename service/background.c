@@ -5,6 +5,7 @@
 #include "events/deliverer.h"
 #include "events/relays.h"
 #include "schedule/runner.h"
+#include "timeouts/timeouts.h"
 
 #include <stdlib.h>
 
@@ -22,6 +23,10 @@ static struct result do_nothing(struct job_run *run, void *arg) { return OK; }
 
 /* What each job does: {function, its argument}. A job without a row here is not run. */
 static void bind_jobs(const struct background *background, struct job_body bodies[JOB_COUNT]) {
+    struct facade *facade = background->options.facade;
+    bodies[JOB_orderTimeoutCancelJob] = (struct job_body){timeouts_cancel_unpaid, facade};
+    bodies[JOB_orderReservationExpiryJob] = (struct job_body){timeouts_cancel_expired, facade};
+    bodies[JOB_stockReservationSweepJob] = (struct job_body){timeouts_release_overdue, facade};
     for (int id = 0; id < JOB_COUNT; id++) /* rounds and locks alone, for their tests */
         if (fault_on(FAULT_JOB_WORK)) bodies[id].fn = do_nothing;
 }

@@ -1,6 +1,7 @@
 #include "facade/rider.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -27,6 +28,15 @@ struct rider *rider_free(struct rider *rider) {
     free(rider->lanes);
     free(rider);
     return NULL;
+}
+
+struct rider *rider_for_timeout(int64_t order_id, enum order_status status, int64_t overdue_ms) {
+    struct rider *rider = rider_new(COMMAND_ORDER_TIMEOUT, 0);
+    rider->command.order_id = order_id;
+    rider->command.timeout.status = status;
+    rider->command.timeout.overdue_ms = overdue_ms;
+    rider->command.timeout.blind = fault_on(FAULT_STALE_TIMEOUT);
+    return rider;
 }
 
 struct rider *rider_for_reservation(enum command_kind kind, const char *credential, const char *order_id,

@@ -64,6 +64,8 @@ struct rider {
 
 /* Empty rider with room for `lines` lines and a fresh event id. */
 struct rider *rider_new(enum command_kind kind, size_t lines);
+/* Cancels the order if it still is in this status and its time was over more than overdue_ms ago, by the database. */
+struct rider *rider_for_timeout(int64_t order_id, enum order_status status, int64_t overdue_ms);
 /* On the reservation of this order; its lines (of a reserve) and ttl_ms are the caller's to fill in. The texts fit:
  * CREDENTIAL_NAME_MAX, USER_ID_MAX. */
 struct rider *rider_for_reservation(enum command_kind kind, const char *credential, const char *order_id, size_t lines);
