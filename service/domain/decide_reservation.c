@@ -60,9 +60,8 @@ static void move_items(struct world *world, const struct reservation *row, enum 
 static void reserve_again(struct reservation_cell *cell, const struct command *command, struct decision *ret) {
     const struct reservation *row = &cell->row;
     answer(cell, ret);
-    if (row->status == RESERVATION_CANCEL_REQUESTED)
-        refuse_state(cell, ret);
-    else if (!reservation_has_items(row, command->lines, command->line_count))
+    bool has_items = row->status != RESERVATION_CANCEL_REQUESTED; /* a tombstone knows of none */
+    if (has_items && !reservation_has_items(row, command->lines, command->line_count))
         decide_refuse(ret, ERROR_RESERVATION_DIFFERS, NULL);
     else if (!reservation_holds_stock(row->status))
         refuse_state(cell, ret);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,8 @@ bool receivers_enter(struct receivers *receivers, const char *webhook_id, int64_
 
 void receivers_leave(struct receivers *receivers, const char *webhook_id, bool known, bool well, int64_t now_ms) {
     (void)pthread_mutex_lock(&receivers->mutex);
-    struct receiver *row = row_of(receivers, webhook_id); /* it is there: somebody is on the way */
+    struct receiver *row = row_of(receivers, webhook_id);
+    assert(row != NULL); /* somebody is on the way */
     row->on_their_way--;
     if (known) {
         row->failures = well ? 0 : row->failures + 1;

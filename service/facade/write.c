@@ -118,11 +118,16 @@ static RESULT write_events(struct attempt *attempt) {
     return outbox_insert(attempt->db, attempt->events, attempt->event_count, attempt->world.now_ms);
 }
 
-RESULT attempt_write(struct attempt *attempt, bool *ret_wrote) {
-    size_t stored = 0, processed = 0;
+/* In the order in which everybody locks. */
+static RESULT update_known(struct attempt *attempt) {
     TRY(write_stock(attempt));
     TRY(write_orders(attempt));
-    TRY(update_reservations(attempt));
+    return update_reservations(attempt);
+}
+
+RESULT attempt_write(struct attempt *attempt, bool *ret_wrote) {
+    size_t stored = 0, processed = 0;
+    TRY(update_known(attempt));
     TRY(write_payments(attempt));
     TRY(insert_new(attempt));
     TRY(insert_reservations(attempt));

@@ -16,13 +16,7 @@ static void job_status__when_named__then_read_back(void **state) {
 
 static void queue_name_fault__when_it_is_one__then_null(void **state) {
     char longest[QUEUE_NAME_MAX + 2];
-    static const char *const good[] = {"a",
-                                       "mails/eu",
-                                       "a b",
-                                       "{x}",
-                                       "Gr\xc3\xb6\xc3\x9f"
-                                       "e",
-                                       "lockstock"};
+    static const char *const good[] = {"a", "mails/eu", "a b", "{x}", "Gr\xc3\xb6\xc3\x9f\x65", "lockstock"};
     static const char *const bad[] = {"", " a", "a ", "a\n", "\xff", "lockstock:", "lockstock:payments"};
     memset(longest, 'x', sizeof longest);
     longest[QUEUE_NAME_MAX] = '\0';
