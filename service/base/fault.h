@@ -50,6 +50,7 @@ enum fault {
     FAULT_NO_RELAY_MARK,        /* no-relay-mark: a relay never writes down how far it has come */
     FAULT_NO_PART_CLAIM,        /* no-part-claim: every relay sends every part, whoever owns it */
     FAULT_NO_PARKING,           /* no-parking: events overtake an earlier one of their aggregate that was refused */
+    FAULT_NO_LOOK_AHEAD,        /* no-look-ahead: no new epoch is drawn for names that leave the database */
     FAULT_COUNT
 };
 

@@ -54,6 +54,7 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_RELAY_MARK] = "no-relay-mark",
     [FAULT_NO_PART_CLAIM] = "no-part-claim",
     [FAULT_NO_PARKING] = "no-parking",
+    [FAULT_NO_LOOK_AHEAD] = "no-look-ahead",
 };
 
 static bool on[FAULT_COUNT];

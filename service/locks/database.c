@@ -47,6 +47,12 @@ static void bind(struct binding *binding, const char *name, int64_t ms, bool is_
     call_send(&call, binding->locks->redis, on_bound, binding);
 }
 
+void database_keep_bound(struct locks *locks, const char *name, int64_t ms) {
+    struct binding *binding = mem_new(sizeof *binding);
+    binding->locks = locks;
+    bind(binding, name, ms, false);
+}
+
 void database_wake(struct locks *locks, const char *name) {
     struct queue *queue = queue_find(locks->queues, name);
     if (queue != NULL) turn(locks, queue);

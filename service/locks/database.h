@@ -55,6 +55,8 @@ void database_list(struct locks *locks, const struct lock_list *list,
 /* Tells of a lease as of a name's status. */
 void database_tell(struct locks *locks, const char *name, const struct lease *lease,
                    const struct status_listener *listener);
+/* Its lease lasts ms from now: Redis keeps it bound as long, and a day. */
+void database_keep_bound(struct locks *locks, const char *name, int64_t ms);
 /* A name is free again: waiters of all instances look. */
 void database_wake(struct locks *locks, const char *name);
 void database_change_of(struct lease_change *change, const struct grant_ref *ref, int64_t ttl_ms);

@@ -48,7 +48,8 @@ static void on_changed(struct db_job *job) {
     struct locks *locks = changing->locks;
     const struct lease_changed *changed = &changing->changed;
     bool answered = !failed(job->connection) && !failed(changing->result);
-    bool was_released = answered && changed->done && changing->change.ttl_ms == 0 && changed->fence > 0;
+    bool was_done = answered && changed->done && changed->fence > 0;
+    bool was_released = was_done && changing->change.ttl_ms == 0;
     locks->calls--;
     if (answered && changed->is_known) answer_change(changing, &changing->answer);
     if (!answered) changing->answer = answer_new(ERROR_LOCK_STORE_DOWN);
@@ -57,6 +58,8 @@ static void on_changed(struct db_job *job) {
     if (was_released) {
         metric_observe(METRIC_LEASE_HOLD, 0, changed->held_ms * 1000);
         database_wake(locks, changing->change.name);
+    } else if (was_done) {
+        database_keep_bound(locks, changing->change.name, changing->change.ttl_ms);
     }
     free(changing);
 }

@@ -60,8 +60,14 @@ static void tell_each(const struct session *session, const struct each *one) {
     session->fn(session->arg, &each);
 }
 
-static bool was_released(const struct session *session, const struct each *one) {
-    return session->ttl_ms == 0 && one->changed.done && one->changed.fence > 0;
+static void settle_each(const struct session *session, const struct each *one) {
+    if (!one->changed.done || one->changed.fence == 0) return;
+    if (session->ttl_ms > 0) {
+        database_keep_bound(session->locks, one->name, session->ttl_ms);
+        return;
+    }
+    metric_observe(METRIC_LEASE_HOLD, 0, one->changed.held_ms * 1000);
+    database_wake(session->locks, one->name);
 }
 
 static void on_session(struct db_job *job) {
@@ -72,12 +78,7 @@ static void on_session(struct db_job *job) {
     bool is_awaited = session->timer != NULL;
     for (size_t i = 0; is_awaited && i < session->count; i++) tell_each(session, &session->each[i]);
     if (is_awaited) session->fn(session->arg, answered ? &last : NULL);
-    for (size_t i = 0; i < session->count; i++) {
-        const struct each *one = &session->each[i];
-        if (!was_released(session, one)) continue;
-        metric_observe(METRIC_LEASE_HOLD, 0, one->changed.held_ms * 1000);
-        database_wake(locks, one->name);
-    }
+    for (size_t i = 0; i < session->count; i++) settle_each(session, &session->each[i]);
     locks->calls--;
     session_free(session);
 }

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARKER_SIZE 80
 #define RUN_ID_SIZE 64
 #define DRAWS_MAX 5 /* others may set theirs while we draw; each time ours is above what stood */
 
@@ -27,9 +26,11 @@ struct fence {
     void *arg;
     enum state state;
     bool known;
-    char marker[MARKER_SIZE];
-    char run_id[RUN_ID_SIZE]; /* of the server that was asked */
-    int64_t standing, drawn;  /* epochs */
+    char marker[FENCE_MARKER_SIZE];
+    char replaced[FENCE_MARKER_SIZE]; /* a good marker that gives way; "" = none */
+    int64_t above;                    /* an epoch the new one must exceed, too */
+    char run_id[RUN_ID_SIZE];         /* of the server that was asked */
+    int64_t standing, drawn;          /* epochs */
     unsigned draws;
     struct result result; /* of the job */
     char **bound;         /* names of the database store, which Redis may have forgotten */
@@ -45,6 +46,12 @@ static void finish(struct fence *fence, struct result result) {
     forget_bound(fence);
     fence->state = IDLE;
     if (failed(result)) LOG(LOG_WARN, "fence.no_epoch", LOGR(result));
+    if (failed(result) && fence->replaced[0] != '\0') { /* the old one goes on; should it be gone, a script says so */
+        fence->known = text_format(fence->marker, sizeof fence->marker, "%s", fence->replaced);
+        result = OK;
+    }
+    fence->replaced[0] = '\0';
+    fence->above = 0;
     fence->ready(fence->arg, result);
 }
 
@@ -60,8 +67,9 @@ static void note_bound(void *arg, const char *name) {
 
 static void draw(struct db_job *job, struct db *db) {
     struct fence *fence = CONTAINER_OF(job, struct fence, job);
-    fence->result = fence_epochs_draw(db, fence->standing, fence->run_id, &fence->drawn);
-    if (!failed(fence->result)) fence->result = leases_bound(db, note_bound, fence);
+    int64_t standing = fence->above > fence->standing ? fence->above : fence->standing;
+    fence->result = fence_epochs_draw(db, standing, fence->run_id, &fence->drawn);
+    if (!failed(fence->result) && fence->replaced[0] == '\0') fence->result = leases_bound(db, note_bound, fence);
 }
 
 static void bind_next(struct fence *fence);
@@ -121,6 +129,7 @@ static void put(struct fence *fence, enum state state, int64_t epoch) {
     AUTO_CALL call = call_new(SCRIPT_LOCK_FENCE);
     call_add_i64(&call, epoch);
     call_add_str(&call, fence->run_id);
+    call_add_str(&call, fence->replaced);
     call_send(&call, fence->redis, on_put, fence);
 }
 
@@ -174,6 +183,15 @@ void fence_want(struct fence *fence) {
     fence->draws = 0;
     (void)text_format(fence->run_id, sizeof fence->run_id, "%s", redis_run_id(fence->redis));
     put(fence, LOOKING, 0);
+}
+
+void fence_renew(struct fence *fence, const char *marker, int64_t above) {
+    if (fence->state != IDLE) return;
+    fence->draws = 0;
+    fence->above = above;
+    (void)text_format(fence->replaced, sizeof fence->replaced, "%s", marker);
+    (void)text_format(fence->run_id, sizeof fence->run_id, "%s", redis_run_id(fence->redis));
+    start_draw(fence, marker);
 }
 
 void fence_forget(struct fence *fence) { fence->known = false; }

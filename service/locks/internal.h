@@ -39,6 +39,8 @@ struct locks {
     bool sweeping;
     struct loop_timer *rearm_timer;
     bool rearming;
+    struct loop_timer *ahead_timer;
+    bool looking_ahead;
     char swept[LOCK_NAME_MAX + 1]; /* where the sweep goes on; "" = at the first name */
 };
 
@@ -200,6 +202,10 @@ struct watches *watches_free(struct watches *watches);
 void watches_drain(struct watches *watches);
 /* Something may have happened to the name: who watches it is told soon. */
 void watch_stir(struct locks *locks, const char *name);
+
+/* ahead.c: names of the database store whose fences Redis would not reach. */
+void ahead_start(struct locks *locks);
+void ahead_stop(struct locks *locks);
 
 /* force.c */
 /* The epoch is known, or not to be had: forces that waited for it go on. */

@@ -98,10 +98,12 @@ void locks_redis_changed(void *arg, bool up) {
     if (up) {
         sweep_start(locks);
         rearm_start(locks);
+        ahead_start(locks);
         return;
     }
     sweep_stop(locks);
     rearm_stop(locks);
+    ahead_stop(locks);
     fence_forget(locks->fence);
     queues_for_each(locks->queues, end_one, locks);
 }
@@ -185,6 +187,7 @@ struct locks *locks_free(struct locks *locks) {
     delivery_free_all(locks);
     locks->sweep_timer = loop_timer_free(locks->sweep_timer);
     locks->rearm_timer = loop_timer_free(locks->rearm_timer);
+    locks->ahead_timer = loop_timer_free(locks->ahead_timer);
     locks->queues = queues_free(locks->queues);
     locks->fence = fence_free(locks->fence);
     locks->watches = watches_free(locks->watches);

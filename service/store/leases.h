@@ -78,5 +78,10 @@ RESULT leases_list(struct db *db, const struct lease_range *range,
    it was free; *ret_fence 0: the name was never used here. */
 RESULT leases_force(struct db *db, const char *name, struct lease *ret_was, int64_t *ret_fence);
 
+/* The highest fence from `fence` on of a name that has not been in use for LEASES_IDLE_H; 0: none has one. */
+/* A name is bound for 24 h: that leaves time to try again, and no epoch is drawn more often. */
+#define LEASES_IDLE_H 6
+RESULT leases_ahead(struct db *db, int64_t fence, int64_t *ret_highest);
+
 /* Names that are bound to this store: in use now or within a day. The latest first, LEASES_BOUND_MAX at most. */
 RESULT leases_bound(struct db *db, void (*fn)(void *arg, const char *name), void *arg);

@@ -1,4 +1,4 @@
-/* Leases in the database, many at once: of one holder, and under a prefix. */
+/* Leases in the database, many at once: of one holder, under a prefix, with high fences. */
 #include "store/leases.h"
 
 #include "base/memory.h"
@@ -23,6 +23,8 @@
     "SELECT name, fence, owner, metadata, " LEASES_LEFT_MS ", " LEASES_HELD_MS " FROM lock_leases "                    \
     "WHERE used_at > " LEASES_NOW " AND " LEASES_IS_HELD " AND name > ? "                                              \
     "AND LEFT(CAST(name AS BINARY), LENGTH(?)) = CAST(? AS BINARY) ORDER BY name LIMIT ?"
+
+#define AHEAD "SELECT MAX(fence) FROM lock_leases WHERE fence >= ? AND used_at < " LEASES_NOW " - INTERVAL ? HOUR"
 
 /* -- of one holder */
 
@@ -128,4 +130,19 @@ RESULT leases_list(struct db *db, const struct lease_range *range,
     db_set_i64(stmt, 3, (int64_t)range->limit);
     TRY(db_execute(stmt, NULL));
     return many_rows(stmt, tell_held, &lister);
+}
+
+/* -- with high fences */
+
+RESULT leases_ahead(struct db *db, int64_t fence, int64_t *ret_highest) {
+    struct db_stmt *stmt;
+    bool row;
+    TRY(db_statement(db, AHEAD, &stmt));
+    db_set_i64(stmt, 0, fence);
+    db_set_i64(stmt, 1, LEASES_IDLE_H);
+    TRY(db_execute(stmt, NULL));
+    TRY(db_next(stmt, &row));
+    *ret_highest = row && !db_is_null(stmt, 0) ? db_i64(stmt, 0) : 0;
+    db_finish(stmt);
+    return OK;
 }

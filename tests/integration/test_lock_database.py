@@ -279,6 +279,118 @@ class Binding(DatabaseCase):
         self.assertEqual(self.put(self.name(), store="redis").status, 201)
 
 
+class MovingCase(DatabaseCase):
+    def epoch(self):
+        return int(self.redis.call("HGET", "lockstock:fence", "marker").split(":")[0])
+
+    def connections(self):
+        """Ids of the service's connections that ask."""
+        clients = [dict(word.split("=", 1) for word in line.split(" ")) for line in
+                   self.redis.call("CLIENT", "LIST").splitlines()]
+        return {c["id"] for c in clients if c["sub"] == "0" and not c["cmd"].startswith("client")}
+
+    def look_again(self):
+        """Redis has come: what is ahead of it is looked at."""
+        before = self.connections()
+        for one in before:
+            self.redis.call("CLIENT", "KILL", "ID", one)
+        eventually(lambda: self.connections() - before, 10, "connected again")
+        self.until_ready()
+
+    def let_time_pass(self, name, hours):
+        self.db.run("UPDATE lock_leases SET used_at = used_at - INTERVAL %s HOUR WHERE name=%s", hours, name)
+
+    def given_up(self):
+        """A name with fences ahead of those of Redis, free; and the epoch that stands there."""
+        name = self.name()
+        self.let_go(self.held(self.name(), store="redis"))
+        epoch = self.epoch()
+        self.let_go(self.held(name))
+        self.assertGreater(self.row(name)["fence"], (epoch + 1) * SPAN - 1)
+        return name, epoch
+
+
+class Moving(MovingCase):
+    """A name that was kept in the database and goes to Redis when nobody has used it for a day."""
+
+    def test_move__when_a_day_has_passed__then_fences_go_on(self):
+        name, epoch = self.given_up()
+        self.let_time_pass(name, 7)
+        self.look_again()
+        eventually(lambda: self.epoch() > epoch, 10, "a new epoch")
+        last = self.row(name)["fence"]
+        self.redis.call("DEL", "lockstock:lock:" + name)
+        moved = self.held(name, store="redis")
+        self.assertGreater(moved["fence"], last)
+        self.let_go(moved)
+        self.redis.call("DEL", "lockstock:lock:" + name)
+        self.assertGreater(self.held(name)["fence"], moved["fence"])
+
+    def test_move__when_in_use_lately_or_reached__then_no_epoch_is_drawn(self):
+        name, epoch = self.given_up()
+        self.let_time_pass(name, 5)
+        self.look_again()
+        self.let_go(self.held(self.name(), store="redis"))
+        self.assertEqual(self.epoch(), epoch)
+        self.let_time_pass(name, 2)
+        self.look_again()
+        eventually(lambda: self.epoch() > epoch, 10, "a new epoch")
+        epoch = self.epoch()
+        self.look_again()
+        self.let_go(self.held(self.name(), store="redis"))
+        self.assertEqual(self.epoch(), epoch)
+
+    def test_move__when_many_wait_and_hold_meanwhile__then_nobody_notices(self):
+        name, epoch = self.given_up()
+        other = self.name()
+        grant = self.held(other, store="redis")
+        self.let_time_pass(name, 7)
+        self.look_again()
+        eventually(lambda: self.epoch() > epoch, 10, "a new epoch")
+        self.assertEqual(self.patch(other, grant["token"], ttlMs=30000).status, 200)
+        waiter = self.parked(other, store="redis")
+        self.until_waiting(other, 1)
+        self.let_go(grant)
+        got = waiter.reply()
+        self.assertEqual(got.status, 201)
+        self.assertGreater(got.json["fence"], (epoch + 1) * SPAN)
+
+    def test_move__when_the_database_is_away__then_it_is_looked_at_again_later(self):
+        name, epoch = self.given_up()
+        self.let_time_pass(name, 7)
+        self.stack.mysql.kill()
+        self.addCleanup(self.stack.heal)
+        self.look_again()
+        self.let_go(self.held(self.name(), store="redis"))
+        self.stack.mysql.start()
+        self.until_served()
+        self.look_again()
+        eventually(lambda: self.epoch() > epoch, 10, "a new epoch")
+
+    def test_renewal__then_the_name_stays_bound_for_a_day_from_now(self):
+        one, two, mine = self.name(), self.name(), token()
+        for name in (one, two):
+            self.held(name, token=mine)
+            self.redis.call("PEXPIRE", "lockstock:lock:" + name, 5000)
+        self.assertEqual(self.patch(one, mine, ttlMs=60000).status, 200)
+        self.assertEqual(self.http.request("PATCH", "/v1/locks", headers={"Lock-Token": mine}).status, 200)
+        for name in (one, two):
+            eventually(lambda: self.redis.call("PTTL", "lockstock:lock:" + name) > 86400000, 5, "bound")  # pylint: disable=cell-var-from-loop
+
+
+class MovingUnseen(MovingCase):
+    """The proof: nobody looks."""
+
+    FAULTS = "no-look-ahead"
+
+    def test_move__when_nobody_looks_ahead__then_fences_go_back(self):
+        name, _ = self.given_up()
+        self.let_time_pass(name, 7)
+        self.look_again()
+        self.redis.call("DEL", "lockstock:lock:" + name)
+        self.assertLess(self.held(name, store="redis")["fence"], self.row(name)["fence"])
+
+
 class Session(DatabaseCase):
     """Everything a token holds, wherever it is kept."""
 
