@@ -16,7 +16,7 @@
 #define RELAY_LOOK_MS 2000     /* shares, leases, failures that are due */
 #define RELAY_POLL_MS 500      /* commits of other instances */
 #define RELAY_PACE_MS 50       /* between cycles that were not full: one commit for many events */
-#define RELAY_HOLDS_MAX 64     /* claims with different tokens: at most one for each part */
+#define RELAY_HOLDS_MAX 64     /* calls that claimed: at most one for each part */
 #define RELAY_PARKED_MAX 10000 /* aggregate ids that wait; more, and this relay sends nothing but those */
 #define RELAY_AWAY_MS_MIN 100  /* an outage is looked at again after this, doubling */
 #define RELAY_AWAY_MS_MAX 5000
@@ -27,7 +27,7 @@ static_assert(RELAY_LEASE_MS > 2 * RELAY_LOOK_MS + SINK_SEND_MS_MAX,
               "a lease outlives a cycle begun just before a look");
 
 struct hold {
-    char token[CLAIM_TOKEN_SIZE];
+    char owner[TEXT_UUID_SIZE];
     uint64_t parts;
 };
 

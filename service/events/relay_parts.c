@@ -15,7 +15,7 @@ uint64_t relay_owned(const struct relay *relay) {
 }
 
 static struct outbox_hold hold_of(const struct relay *relay, const struct hold *hold, uint64_t parts) {
-    return (struct outbox_hold){relay->sink.name, hold->token, hold->parts & parts};
+    return (struct outbox_hold){relay->sink.name, hold->owner, hold->parts & parts};
 }
 
 /* -- taking */
@@ -63,15 +63,16 @@ static RESULT take(struct relay *relay, size_t limit) {
     if (relay->hold_count == RELAY_HOLDS_MAX) return OK;
     struct hold *hold = &relay->holds[relay->hold_count];
     *hold = (struct hold){0};
+    text_uuid(hold->owner);
     struct outbox_take ask = {.sink = relay->sink.name,
-                              .owner = relay->name,
+                              .owner = hold->owner,
                               .lease_ms = RELAY_LEASE_MS,
                               .limit = limit,
                               .fn = on_part,
                               .arg = relay};
     size_t count = 0;
     int64_t began_ms = clock_mono_ms();
-    TRY(outbox_parts_take(relay->db, &ask, hold->token, &count));
+    TRY(outbox_parts_take(relay->db, &ask, &count));
     if (count == 0) return OK;
     if (relay->hold_count++ == 0 || began_ms + RELAY_LEASE_MS < relay->lease_until_ms)
         relay->lease_until_ms = began_ms + RELAY_LEASE_MS;

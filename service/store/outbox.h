@@ -59,8 +59,8 @@ struct outbox_part {
 };
 /* The rows of this sink, where they are missing. */
 RESULT outbox_parts_make(struct db *db, const char *sink);
-/* Claims up to limit parts for lease_ms; fn is called for each when they are. token has CLAIM_TOKEN_SIZE bytes and
- * is one for all of them; "" when there were none. */
+/* Claims up to limit parts for lease_ms; fn is called for each when they are. `owner` is a name nobody has used before:
+ * it tells this call from every other. */
 struct outbox_take {
     const char *sink, *owner;
     int64_t lease_ms;
@@ -68,10 +68,10 @@ struct outbox_take {
     void (*fn)(void *arg, const struct outbox_part *part);
     void *arg;
 };
-RESULT outbox_parts_take(struct db *db, const struct outbox_take *take, char *token, size_t *ret_count);
-/* What stands for parts that were claimed with one token. */
+RESULT outbox_parts_take(struct db *db, const struct outbox_take *take, size_t *ret_count);
+/* Parts that were claimed by one call. */
 struct outbox_hold {
-    const char *sink, *token;
+    const char *sink, *owner;
     uint64_t parts;
 };
 struct outbox_progress {

@@ -1,6 +1,6 @@
 /* Parts are claimed like everything (claims.h). What their owner writes afterwards it writes for many parts at once:
-   one statement repeats sink, token and lease in its WHERE; the token is fresh for each claim, so it stands for the
-   fence. */
+   one statement repeats sink, owner and lease in its WHERE. The owner is a name that was made for that one call of the
+   claim and is never used again, so it stands for the tokens and fences of its rows. */
 #include "base/fault.h"
 #include "base/memory.h"
 #include "store/claims.h"
@@ -10,8 +10,6 @@
 #include <assert.h>
 
 static_assert(OUTBOX_PARTS == 64, "a set of parts is 64 bits");
-
-enum { HASH_SIZE = 32 };
 
 static const struct claim_table parts_table = {.of = CLAIM_OF_PARTS,
                                                .name = "outbox_parts",
@@ -41,7 +39,7 @@ static void on_claim(void *arg, size_t index, struct db_stmt *row, unsigned firs
     db_copy_text(row, first + 1, part->holes, sizeof part->holes);
 }
 
-RESULT outbox_parts_take(struct db *db, const struct outbox_take *take, char *token, size_t *ret_count) {
+RESULT outbox_parts_take(struct db *db, const struct outbox_take *take, size_t *ret_count) {
     struct claim claims[OUTBOX_PARTS];
     AUTO_FREE struct outbox_part *parts = mem_array(OUTBOX_PARTS, sizeof parts[0]);
     size_t count = 0;
@@ -51,9 +49,7 @@ RESULT outbox_parts_take(struct db *db, const struct outbox_take *take, char *to
                             .limit = take->limit,
                             .row = on_claim,
                             .arg = parts};
-    token[0] = '\0';
     TRY(claims_take(db, &parts_table, &ask, claims, &count));
-    if (count > 0) (void)text_copy(token, CLAIM_TOKEN_SIZE, claims[0].token);
     for (size_t i = 0; i < count; i++) {
         parts[i].part = (unsigned)claims[i].key;
         take->fn(take->arg, &parts[i]);
@@ -63,16 +59,14 @@ RESULT outbox_parts_take(struct db *db, const struct outbox_take *take, char *to
 }
 
 #define OURS                                                                                                           \
-    " WHERE sink = ? AND claim_token = ? AND lease_until > UTC_TIMESTAMP(6) AND (CAST(? AS UNSIGNED) >> part) & 1 = 1"
-#define OURS_WITHOUT_TOKEN " WHERE sink = ? AND ? IS NOT NULL AND (CAST(? AS UNSIGNED) >> part) & 1 = 1"
+    " WHERE sink = ? AND owner = ? AND lease_until > UTC_TIMESTAMP(6) AND (CAST(? AS UNSIGNED) >> part) & 1 = 1"
+#define OURS_WITHOUT_OWNER " WHERE sink = ? AND ? IS NOT NULL AND (CAST(? AS UNSIGNED) >> part) & 1 = 1"
 
-/* Binds the WHERE behind `first` parameters and runs the statement; `hash` lives until then. */
+/* Binds the WHERE behind `first` parameters and runs the statement. */
 static RESULT execute_ours(struct db_stmt *stmt, unsigned first, const struct outbox_hold *hold, bool *ret_ours) {
-    unsigned char hash[HASH_SIZE];
     uint64_t matched;
-    claim_token_hash(hold->token, hash);
     db_set_str(stmt, first, hold->sink);
-    db_set_bytes(stmt, first + 1, hash, sizeof hash);
+    db_set_str(stmt, first + 1, hold->owner);
     db_set_i64(stmt, first + 2, (int64_t)hold->parts);
     TRY(db_execute(stmt, &matched));
     *ret_ours = matched == (uint64_t)__builtin_popcountll(hold->parts);
@@ -84,7 +78,7 @@ RESULT outbox_parts_advance(struct db *db, const struct outbox_hold *hold, const
     struct db_stmt *stmt;
     const char *sql = "UPDATE outbox_parts SET frontier = ?, low = ?, holes = ?" OURS;
     if (fault_on(FAULT_NO_PART_CLAIM))
-        sql = "UPDATE outbox_parts SET frontier = ?, low = ?, holes = ?" OURS_WITHOUT_TOKEN;
+        sql = "UPDATE outbox_parts SET frontier = ?, low = ?, holes = ?" OURS_WITHOUT_OWNER;
     TRY(db_statement(db, sql, &stmt));
     db_set_i64(stmt, 0, progress->frontier);
     db_set_i64(stmt, 1, progress->low);
