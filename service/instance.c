@@ -13,7 +13,7 @@
 
 #define SCHEMA_LOOK_MS 50 /* until the schema fits */
 /* Readiness waits so long for the first answer of Redis: else the first trains would go without it. */
-#define REDIS_FIRST_MS 300
+#define REDIS_FIRST_MS 1000
 #define DRAIN_LOOK_MS 20
 #define DRAIN_QUIET_MS                                                                                                 \
     200 /* a client that has just been answered may still send a request before it reads Connection: close */

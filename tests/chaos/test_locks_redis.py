@@ -221,7 +221,7 @@ class Cut(Trouble):
             self.cut_once()
             load.until_granted(5)
         grants = load.stop()
-        eventually(lambda: not self.held_keys(load), 3, "free")
+        eventually(lambda: not self.held_keys(load), 10, "free")
         self.assertEqual((overlaps(grants)[:3], fence_faults(grants)[:3]), ([], []))
 
     def test_network__when_acquires_have_no_last_moment__then_a_name_stays_held(self):
