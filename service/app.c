@@ -9,6 +9,7 @@
 #include "instance.h"
 #include "store/reads.h"
 #include "store/shedlock.h"
+#include "timeouts/payments.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +36,13 @@ static RESULT check_sinks(const struct config *config) {
     struct result result = relays_check(config, text, sizeof text);
     if (failed(result)) fprintf(stderr, "lockstock: %s\n", text);
     return result;
+}
+
+static RESULT check_payments(const struct config *config) {
+    const char *problem = payments_url_problem(config->payment_status_url);
+    if (problem == NULL) return OK;
+    fprintf(stderr, "lockstock: LOCKSTOCK_PAYMENT_STATUS_URL: %s\n", problem);
+    FAIL(INVALID_REQUEST, 0);
 }
 
 static RESULT check_access(const struct config *config) {
@@ -109,7 +117,9 @@ static void start_process(const struct config *config) {
 
 int app_serve(const struct config *config) {
     struct db_options db;
-    if (failed(parse_store(config, &db)) || failed(check_access(config)) || failed(check_sinks(config))) return 2;
+    if (failed(parse_store(config, &db)) || failed(check_access(config)) || failed(check_sinks(config)) ||
+        failed(check_payments(config)))
+        return 2;
     start_process(config);
     size_t count = (size_t)config->loops;
     struct instance *instances = mem_array(count, sizeof instances[0]);

@@ -5,6 +5,7 @@
 #include "events/deliverer.h"
 #include "events/relays.h"
 #include "schedule/runner.h"
+#include "timeouts/payments.h"
 #include "timeouts/timeouts.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct background {
     struct runner *jobs;
     struct deliverer *deliverer;
     struct relays *relays;
+    struct payments *payments; /* NULL: nobody is asked */
 };
 
 /* -- jobs */
@@ -27,6 +29,8 @@ static void bind_jobs(const struct background *background, struct job_body bodie
     bodies[JOB_orderTimeoutCancelJob] = (struct job_body){timeouts_cancel_unpaid, facade};
     bodies[JOB_orderReservationExpiryJob] = (struct job_body){timeouts_cancel_expired, facade};
     bodies[JOB_stockReservationSweepJob] = (struct job_body){timeouts_release_overdue, facade};
+    if (background->payments != NULL)
+        bodies[JOB_paymentReconcileJob] = (struct job_body){payments_feed, background->payments};
     for (int id = 0; id < JOB_COUNT; id++) /* rounds and locks alone, for their tests */
         if (fault_on(FAULT_JOB_WORK)) bodies[id].fn = do_nothing;
 }
@@ -44,11 +48,20 @@ static struct deliverer *start_deliverer(const struct background *background) {
     return deliverer_new(&options);
 }
 
+/* -- questions to the payment service */
+
+static struct payments *start_payments(const struct background *background) {
+    const struct background_options *options = &background->options;
+    const struct payments_options payments = {options->config, options->db, options->facade};
+    return options->config->jobs ? payments_new(&payments) : NULL;
+}
+
 /* -- all of them */
 
 struct background *background_new(const struct background_options *options) {
     struct background *background = mem_new(sizeof *background);
     background->options = *options;
+    background->payments = start_payments(background); /* before the job that wakes it */
     background->jobs = start_jobs(background);
     background->deliverer = start_deliverer(background);
     background->relays = relays_new(options->config, &options->db);
@@ -60,11 +73,13 @@ void background_stop(struct background *background) {
     runner_stop(background->jobs);
     deliverer_stop(background->deliverer);
     relays_stop(background->relays);
+    payments_stop(background->payments);
 }
 
 bool background_is_over(const struct background *background) {
-    return background == NULL || (runner_is_over(background->jobs) && deliverer_is_over(background->deliverer) &&
-                                  relays_are_over(background->relays));
+    if (background == NULL) return true;
+    return runner_is_over(background->jobs) && deliverer_is_over(background->deliverer) &&
+           relays_are_over(background->relays) && payments_is_over(background->payments);
 }
 
 void background_committed(struct background *background) {
@@ -77,6 +92,7 @@ struct background *background_free(struct background *background) {
     background->deliverer = deliverer_free(background->deliverer);
     background->jobs = runner_free(background->jobs);
     background->relays = relays_free(background->relays);
+    background->payments = payments_free(background->payments); /* after the job that wakes it */
     free(background);
     return NULL;
 }

@@ -29,6 +29,7 @@ enum fault {
     FAULT_NO_CLAIM_UPDATE,      /* no-claim-update: candidates are selected and nothing is written: the seed's fault */
     FAULT_NO_CLAIM_TOKEN,       /* no-claim-token: a settle does not compare the token */
     FAULT_NO_CLAIM_FENCE,       /* no-claim-fence: a settle does not compare the fence */
+    FAULT_BLIND_PAYMENTS,       /* blind-payments: what a payment service said is acted upon though the claim is lost */
     FAULT_NO_CLAIM_LEASE,       /* no-claim-lease: a settle does not ask whether the lease is over */
     FAULT_NO_SCHEDULE_LOCK,     /* no-schedule-lock: a schedule is taken though another holds it */
     FAULT_NO_ROUND_CHECK,       /* no-round-check: a job does not look whether its round has been run */

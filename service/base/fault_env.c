@@ -33,6 +33,7 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_CLAIM_UPDATE] = "no-claim-update",
     [FAULT_NO_CLAIM_TOKEN] = "no-claim-token",
     [FAULT_NO_CLAIM_FENCE] = "no-claim-fence",
+    [FAULT_BLIND_PAYMENTS] = "blind-payments",
     [FAULT_NO_CLAIM_LEASE] = "no-claim-lease",
     [FAULT_NO_SCHEDULE_LOCK] = "no-schedule-lock",
     [FAULT_NO_ROUND_CHECK] = "no-round-check",

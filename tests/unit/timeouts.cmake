@@ -1,0 +1,1 @@
+lockstock_unit_test(question timeouts fault_none)
