@@ -25,6 +25,11 @@ enum fault {
     FAULT_NO_NEW_EPOCH,         /* no-new-epoch: fences of a Redis that forgot them begin again at epoch 1 */
     FAULT_NO_GIVE_BACK,         /* no-give-back: a grant whose reply could not be written stays */
     FAULT_BLIND_GIVE_BACK,      /* blind-give-back: such a grant goes back even when a repeat confirmed it */
+    FAULT_NO_REPEAT,            /* no-repeat: the same token asking again is somebody else */
+    FAULT_NO_HOLDER_CHECK,      /* no-holder-check: tokens of one credential are not told apart */
+    FAULT_NO_FENCE_CHECK,       /* no-fence-check: a renewal or release does not compare the fence */
+    FAULT_NO_LEASE_CHECK,       /* no-lease-check: a lease in the database is taken though another has it */
+    FAULT_NO_RUN_ID,            /* no-run-id: a marker is trusted whichever Redis process set it */
     FAULT_NO_HANGUP_WATCH,      /* no-hangup-watch: nobody looks whether a parked client is still there */
     FAULT_NO_CLAIM_UPDATE,      /* no-claim-update: candidates are selected and nothing is written: the seed's fault */
     FAULT_NO_CLAIM_TOKEN,       /* no-claim-token: a settle does not compare the token */

@@ -1,4 +1,5 @@
 /* PUT /v1/locks/{name}, PUT /v1/locks, PUT /v1/semaphores/{name}: one lock, a set all or nothing, permits. */
+#include "base/fault.h"
 #include "base/memory.h"
 #include "codec/bodies_lock.h"
 #include "endpoints/lock_reply.h"
@@ -146,6 +147,7 @@ static struct ask_terms terms_of(struct acquiring *acquiring, const struct lock_
                               .done = on_acquired,
                               .arg = acquiring};
     lock_holder_of(request_credential(acquiring->request)->name, acquiring->token, terms.holder);
+    if (fault_on(FAULT_NO_REPEAT)) text_random_hex((LOCK_HOLDER_SIZE - 1) / 2, terms.holder);
     (void)text_format(terms.owner, sizeof terms.owner, "%s", acquiring->owner);
     return terms;
 }

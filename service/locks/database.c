@@ -1,6 +1,7 @@
 #include "locks/database.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "metrics/metrics.h"
@@ -119,9 +120,10 @@ static void undo(struct undoing *undoing) {
 }
 
 void database_change_of(struct lease_change *change, const struct grant_ref *ref, int64_t ttl_ms) {
-    *change = (struct lease_change){.fence = ref->fence, .ttl_ms = ttl_ms};
+    *change = (struct lease_change){.fence = fault_on(FAULT_NO_FENCE_CHECK) ? 0 : ref->fence, .ttl_ms = ttl_ms};
     (void)text_format(change->name, sizeof change->name, "%s", ref->names[0]);
     (void)text_format(change->holder, sizeof change->holder, "%s", ref->holder);
+    if (fault_on(FAULT_BLIND_GIVE_BACK)) return;
     (void)text_format(change->grant, sizeof change->grant, "%s", ref->grant);
 }
 

@@ -177,11 +177,16 @@ void fence_use_redis(struct fence *fence, struct redis *redis) { fence->redis = 
 
 const char *fence_marker(const struct fence *fence) { return fence->known ? fence->marker : NULL; }
 
+static void note_run_id(struct fence *fence) {
+    const char *run_id = fault_on(FAULT_NO_RUN_ID) ? "any" : redis_run_id(fence->redis);
+    (void)text_format(fence->run_id, sizeof fence->run_id, "%s", run_id);
+}
+
 void fence_want(struct fence *fence) {
     if (fence->state != IDLE) return;
     fence->known = false;
     fence->draws = 0;
-    (void)text_format(fence->run_id, sizeof fence->run_id, "%s", redis_run_id(fence->redis));
+    note_run_id(fence);
     put(fence, LOOKING, 0);
 }
 
@@ -190,7 +195,7 @@ void fence_renew(struct fence *fence, const char *marker, int64_t above) {
     fence->draws = 0;
     fence->above = above;
     (void)text_format(fence->replaced, sizeof fence->replaced, "%s", marker);
-    (void)text_format(fence->run_id, sizeof fence->run_id, "%s", redis_run_id(fence->redis));
+    note_run_id(fence);
     start_draw(fence, marker);
 }
 

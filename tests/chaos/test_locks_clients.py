@@ -47,13 +47,13 @@ class ClientCase(LockCase):
     def is_held(self, name):
         return bool(self.redis.call("EXISTS", name))
 
-    def undelivered(self, names, tokens=None):
+    def undelivered(self, names, tokens=None, **body):
         """Grants of instance a whose clients are gone before the reply can be written: they reset their connections
         while the acquires lie in a frozen Redis."""
         self.held(self.name())
         granted = int(self.redis.call("HGET", "lockstock:fence", "n")) + len(names)
         self.redis.freeze()
-        clients = [self.parked(name, **({"token": tokens[name]} if tokens else {})) for name in names]
+        clients = [self.parked(name, **body, **({"token": tokens[name]} if tokens else {})) for name in names]
         for _ in range(3):
             self.services[0].get("/healthz")  # behind the acquires: they have been sent
         for one in clients:

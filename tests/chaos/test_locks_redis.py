@@ -248,8 +248,9 @@ class Promotion(Trouble):
         eventually(lambda: "master_link_status:up" in replica.call("INFO", "replication"), 10, "in step")
         return replica
 
-    def test_promotion__when_the_last_writes_are_lost_under_load__then_fences_go_on_and_holders_are_told(self):
-        self.serve()
+    def promoted(self):
+        """The primary dies and a replica that has missed its last writes takes over. (load, a grant that the replica has
+        seen, one that it has not)"""
         link = Relay(self.server.port)
         self.addCleanup(link.close)
         load = self.contend()
@@ -266,12 +267,24 @@ class Promotion(Trouble):
         for relay in self.relays:
             relay.retarget(replica.port)
         self.until_redis()
+        return load, kept, lost
+
+    def test_promotion__when_the_last_writes_are_lost_under_load__then_fences_go_on_and_holders_are_told(self):
+        self.serve()
+        load, kept, lost = self.promoted()
         self.assert_lost(lost, "unknown", number=RANDOM.randrange(2))
         self.assertEqual(self.patch(kept["name"], kept["token"]).json["fence"], kept["fence"])
         load.until_granted(50)
         again = self.held(lost["name"])
         self.assertGreater(again["fence"], lost["fence"])
         self.judge(load)
+
+    def test_promotion__when_any_process_is_trusted__then_fences_repeat(self):
+        """The proof that the test above can fail."""
+        self.serve(faults="no-run-id")
+        load, _, _ = self.promoted()
+        load.until_granted(50)
+        self.assertNotEqual(fence_faults(load.stop()), [])
 
 
 if __name__ == "__main__":
