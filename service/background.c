@@ -1,6 +1,5 @@
 #include "background.h"
 
-#include "base/fault.h"
 #include "base/memory.h"
 #include "events/deliverer.h"
 #include "events/relays.h"
@@ -21,8 +20,6 @@ struct background {
 
 /* -- jobs */
 
-static struct result do_nothing(struct job_run *run, void *arg) { return OK; }
-
 /* What each job does: {function, its argument}. A job without a row here is not run. */
 static void bind_jobs(const struct background *background, struct job_body bodies[JOB_COUNT]) {
     struct facade *facade = background->options.facade;
@@ -31,8 +28,6 @@ static void bind_jobs(const struct background *background, struct job_body bodie
     bodies[JOB_stockReservationSweepJob] = (struct job_body){timeouts_release_overdue, facade};
     if (background->payments != NULL)
         bodies[JOB_paymentReconcileJob] = (struct job_body){payments_feed, background->payments};
-    for (int id = 0; id < JOB_COUNT; id++) /* rounds and locks alone, for their tests */
-        if (fault_on(FAULT_JOB_WORK)) bodies[id].fn = do_nothing;
 }
 
 static struct runner *start_jobs(const struct background *background) {

@@ -8,64 +8,57 @@
       UTC, or a row shows by a locked_at in the future that somebody's is not. */
 #include "base/fault.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "store/db_internal.h"
-#include "store/many.h"
 #include "store/shedlock_internal.h"
 
 #include <stdatomic.h>
 #include <string.h>
+#include <strings.h>
 
-#define COLUMNS                                                                                                        \
-    "SELECT LOWER(COLUMN_NAME), LOWER(DATA_TYPE), COALESCE(DATETIME_PRECISION, 0), "                                   \
-    "COALESCE(CHARACTER_MAXIMUM_LENGTH, 0) FROM information_schema.COLUMNS "                                           \
-    "WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'shedlock'"
-/* Unique indexes of which name is the only column, in its full length. */
-#define KEYS                                                                                                           \
-    "SELECT COUNT(*) FROM information_schema.STATISTICS AS s WHERE s.TABLE_SCHEMA = DATABASE() "                       \
-    "AND s.TABLE_NAME = 'shedlock' AND s.NON_UNIQUE = 0 AND s.COLUMN_NAME = 'name' AND s.SUB_PART IS NULL "            \
-    "AND NOT EXISTS (SELECT * FROM information_schema.STATISTICS AS o WHERE o.TABLE_SCHEMA = s.TABLE_SCHEMA "          \
-    "AND o.TABLE_NAME = s.TABLE_NAME AND o.INDEX_NAME = s.INDEX_NAME AND o.COLUMN_NAME <> s.COLUMN_NAME)"
+/* Asks for the columns, not for rows. information_schema would say more, and has crashed MariaDB 10.11 under load. */
+#define COLUMNS "SELECT * FROM shedlock LIMIT 0"
 #define ZONE "SELECT IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone)"
 /* Clocks of machines are not asked for: what stands there has been written by the server's own. */
 #define AHEAD "SELECT COUNT(*) FROM shedlock WHERE locked_at > UTC_TIMESTAMP(3) + INTERVAL 5 SECOND"
 #define MS_DIGITS 3
+#define UTF8_BYTES 4 /* lengths are told in bytes of the connection's character set */
 
 enum { COLUMN_NAME, COLUMN_UNTIL, COLUMN_AT, COLUMN_BY, COLUMN_COUNT };
 static const char *const names[COLUMN_COUNT] = {"name", "lock_until", "locked_at", "locked_by"};
 
 struct shape {
     struct column {
-        bool exists, is_timestamp, is_datetime;
-        int64_t digits, length;
+        bool is_timestamp, is_datetime, is_primary, is_unique;
+        int64_t digits, length; /* of a fraction; characters */
     } columns[COLUMN_COUNT];
-    size_t found;
-    int64_t keys, ahead;
+    size_t found, primary_columns;
+    int64_t ahead;
     char zone[64];
 };
 
 /* -- looking */
 
-static void take_column(void *arg, struct db_stmt *row) {
-    struct shape *shape = arg;
-    const char *name = db_text(row, 0, NULL), *type = db_text(row, 1, NULL);
+static void take_column(struct shape *shape, const MYSQL_FIELD *field) {
+    if ((field->flags & PRI_KEY_FLAG) != 0) shape->primary_columns++;
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
-        if (strcmp(names[i], name) != 0) continue;
+        if (strcasecmp(names[i], field->name) != 0) continue;
         shape->found++;
-        shape->columns[i] = (struct column){.exists = true,
-                                            .is_timestamp = strcmp(type, "timestamp") == 0,
-                                            .is_datetime = strcmp(type, "datetime") == 0,
-                                            .digits = db_i64(row, 2),
-                                            .length = db_i64(row, 3)};
+        shape->columns[i] = (struct column){.is_timestamp = field->type == MYSQL_TYPE_TIMESTAMP,
+                                            .is_datetime = field->type == MYSQL_TYPE_DATETIME,
+                                            .is_primary = (field->flags & PRI_KEY_FLAG) != 0,
+                                            .is_unique = (field->flags & UNIQUE_KEY_FLAG) != 0,
+                                            .digits = field->decimals,
+                                            .length = (int64_t)(field->length / UTF8_BYTES)};
     }
 }
 
 static RESULT read_columns(struct db *db, struct shape *shape) {
     struct db_stmt *stmt;
     TRY(db_statement(db, COLUMNS, &stmt));
-    TRY(db_execute(stmt, NULL));
-    TRY(many_rows(stmt, take_column, shape));
-    if (shape->found == 0) FAIL(STORE_SCHEMA, 0);
+    MYSQL_RES *meta = mysql_stmt_result_metadata(stmt->handle);
+    if (meta == NULL) DB_STMT_FAIL(stmt);
+    for (unsigned i = 0; i < mysql_num_fields(meta); i++) take_column(shape, mysql_fetch_field_direct(meta, i));
+    mysql_free_result(meta);
     return OK;
 }
 
@@ -83,7 +76,6 @@ static RESULT read_zone(struct db *db, struct shape *shape) {
 
 static RESULT look(struct db *db, struct shape *shape) {
     TRY(read_columns(db, shape));
-    TRY(shedlock_number(db, KEYS, &shape->keys));
     TRY(read_zone(db, shape));
     if (shape->found == COLUMN_COUNT) TRY(shedlock_number(db, AHEAD, &shape->ahead));
     return OK;
@@ -103,13 +95,19 @@ static bool has_timestamps(const struct shape *shape) {
     return shape->columns[COLUMN_UNTIL].is_timestamp || shape->columns[COLUMN_AT].is_timestamp;
 }
 
+/* The flag of a unique key is set for keys of one column alone, that of the primary key for each of its columns. */
+static bool is_unique_name(const struct shape *shape) {
+    const struct column *name = &shape->columns[COLUMN_NAME];
+    return name->is_unique || (name->is_primary && shape->primary_columns == 1);
+}
+
 static bool is_moment(const struct column *column) { return column->is_datetime || column->is_timestamp; }
 
 /* Why the table cannot be trusted; NULL when it can. */
 static const char *fault_of(const struct shape *shape) {
     bool in_zone = has_timestamps(shape) && !fault_on(FAULT_NO_ZONE_CHECK);
     if (shape->found != COLUMN_COUNT) return "it lacks one of the columns name, lock_until, locked_at, locked_by";
-    if (shape->keys == 0) return "name is not unique";
+    if (!is_unique_name(shape)) return "name is not unique";
     if (!is_moment(&shape->columns[COLUMN_UNTIL]) || !is_moment(&shape->columns[COLUMN_AT]))
         return "lock_until and locked_at must be DATETIME(3)";
     if (in_zone && !is_utc(shape->zone))

@@ -1,7 +1,7 @@
 """Three instances, one schedule: each round is run once, whatever the timers and the wall clocks of the machines say.
 
 What is counted is what the database did: a trigger writes down every change of the table shedlock. Rounds are multiples
-of the period on the database's clock. The runs are those of the job's own runner; its body has nothing to do here."""
+of the period on the database's clock. The job is one of the service's own, and finds nothing to do here."""
 
 import datetime
 import os
@@ -34,7 +34,7 @@ class RoundsCase(Case):
             env = {**schedules.only(JOB, f"PT{EVERY_MS / 1000}S"), "LOCKSTOCK_REDIS_URL": ""}
             if number == ahead:
                 env.update(schedules.hour_ahead())
-            instances.append(cls.instance("abc"[number], faults=f"job-work=0,job-phase={phase}{faults}", env=env))
+            instances.append(cls.instance("abc"[number], faults=f"job-phase={phase}{faults}", env=env))
             instances[-1].start("alive")
         cls.db, mine = before, cls.db
         return mine, instances

@@ -52,11 +52,12 @@ class Peer:
 
     _shared = {}
 
-    def __init__(self, name, redis_url, watchdog_ms, log_path):
+    def __init__(self, name, arguments, log_path, java=()):
+        """arguments: of the program; java: options of its virtual machine."""
         self.name, self.log_path = name, log_path
         self._told, self._ids, self._write = {}, 0, threading.Lock()
         with open(log_path, "ab") as log:
-            self._child = subprocess.Popen(_command(name) + [redis_url, str(watchdog_ms)], stdin=subprocess.PIPE,
+            self._child = subprocess.Popen(_command(name, java) + arguments, stdin=subprocess.PIPE,
                                            stdout=subprocess.PIPE, stderr=log, text=True, encoding="ascii")
         _living.add(self)
         ready = self._child.stdout.readline().split()
@@ -71,7 +72,8 @@ class Peer:
         """One of each for the test process; it ends with it."""
         key = (name, watchdog_ms)
         if key not in cls._shared or not cls._shared[key].alive():
-            cls._shared[key] = cls(name, stack.redis.url, watchdog_ms, stack.log_path(f"peer-{name}"))
+            arguments = [stack.redis.url, str(watchdog_ms)]
+            cls._shared[key] = cls(name, arguments, stack.log_path(f"peer-{name}"))
         return cls._shared[key]
 
     def _read(self):
@@ -139,11 +141,12 @@ def built(name):
     return os.path.exists(os.path.join(BUILT, name, "made"))
 
 
-def _command(name):
+def _command(name, java=()):
     folder = os.path.join(BUILT, name)
     if not built(name):
         raise RuntimeError(f"{folder} is not built: tests/interop/run.sh does it")
     if name == "node":
         return [shutil.which("node"), os.path.join(folder, "peer.js")]
     classes = os.path.join(folder, "classes") + ":" + os.path.join(folder, "lib", "*")
-    return ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classes, "lockstock.interop.Peer"]
+    return ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *java, "-cp", classes,
+            "lockstock.interop.Peer"]

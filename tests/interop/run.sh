@@ -1,8 +1,9 @@
 #!/bin/bash
 # tests/interop/run.sh [TEST…] (make test-interop): builds the peers and runs tests/interop/test_*.py, or the tests named
-# (test_redisson.Redisson4RLock), against real Redisson jars, node-redisson and this tree's service, on private servers.
+# (test_redisson.Redisson4RLock), against real jars of Redisson and ShedLock, node-redisson and this tree's service, on
+# private servers.
 #   LOCKSTOCK_BIN   another binary than build/lockstock
-# The libraries are those of tests/interop/versions and tests/interop/node/package-lock.json. The first run fetches them
+# The libraries are those of tests/interop/versions, tests/interop/java/pom.xml and tests/interop/node/package-lock.json. The first run fetches them
 # with mvn and npm; later ones, and those on a machine whose caches have them, need no network. All that is made lies in
 # build/interop. The last line tells how many tests ran; the exit status is 0 only when none failed.
 set -uo pipefail
@@ -62,7 +63,7 @@ service() {
     deploy/packages.sh servers test || stop "packages are missing"
     [[ -z ${LOCKSTOCK_BIN:-} ]] || return 0
     deploy/packages.sh build || stop "packages are missing"
-    deploy/build.sh release lockstock || stop "the build failed"
+    deploy/build.sh release lockstock lockstock-faults || stop "the build failed"
 }
 
 number() { { grep -oP "$1\K[0-9]+" "$out/test.log" || echo 0; } | tail -n 1; }

@@ -5,6 +5,7 @@ import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.redisson.Redisson;
 import org.redisson.api.RBucket;
 import org.redisson.api.RLock;
 import org.redisson.api.RPermitExpirableSemaphore;
@@ -16,7 +17,7 @@ import org.redisson.client.codec.StringCodec;
  * What a peer can be told. Every lock command takes a kind (lock, fair, read, write, fenced, spin, multi) and a name;
  * names of a multi lock are parted by commas. A lease of -1 means: none given, so Redisson's watchdog renews.
  */
-final class Commands {
+final class Commands implements Peer.Library {
     private interface Command {
         Object run(String[] arguments) throws Exception;
     }
@@ -32,17 +33,18 @@ final class Commands {
         commands.put("critical", a -> critical(lock(a), redisson.getBucket(a[2], StringCodec.INSTANCE), integer(a[3])));
     }
 
-    /** words: id actor command argument… */
-    String run(String[] words) throws Exception {
+    @Override
+    public String version() {
+        return Redisson.class.getPackage().getImplementationVersion();
+    }
+
+    @Override
+    public String run(String[] words) throws Exception {
         Command command = commands.get(words[2]);
         if (command == null) {
             throw new IllegalArgumentException("no command " + words[2]);
         }
-        String[] arguments = new String[words.length - 3];
-        for (int i = 0; i < arguments.length; i++) {
-            arguments[i] = Text.decode(words[i + 3]);
-        }
-        return String.valueOf(command.run(arguments));
+        return String.valueOf(command.run(Text.arguments(words)));
     }
 
     private void addLocks() {

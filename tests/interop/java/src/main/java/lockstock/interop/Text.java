@@ -15,4 +15,13 @@ final class Text {
     static String decode(String word) {
         return URLDecoder.decode(word, StandardCharsets.UTF_8);
     }
+
+    /** What follows the command, decoded. */
+    static String[] arguments(String[] words) {
+        String[] arguments = new String[words.length - 3];
+        for (int i = 0; i < arguments.length; i++) {
+            arguments[i] = decode(words[i + 3]);
+        }
+        return arguments;
+    }
 }
