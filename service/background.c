@@ -5,6 +5,7 @@
 #include "events/relays.h"
 #include "schedule/runner.h"
 #include "timeouts/payments.h"
+#include "timeouts/queues.h"
 #include "timeouts/timeouts.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ static void bind_jobs(const struct background *background, struct job_body bodie
     bodies[JOB_orderTimeoutCancelJob] = (struct job_body){timeouts_cancel_unpaid, facade};
     bodies[JOB_orderReservationExpiryJob] = (struct job_body){timeouts_cancel_expired, facade};
     bodies[JOB_stockReservationSweepJob] = (struct job_body){timeouts_release_overdue, facade};
+    bodies[JOB_outboxPollingJob] = (struct job_body){queues_look, NULL};
     if (background->payments != NULL)
         bodies[JOB_paymentReconcileJob] = (struct job_body){payments_feed, background->payments};
 }

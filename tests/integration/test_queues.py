@@ -334,6 +334,27 @@ class Queues(Case):
         self.assertNotIn("lockstock:", self.http.get("/v1/queues?limit=500").body.decode())
 
 
+class Looking(Case):
+    """outboxPollingJob frees what nobody asks for any more."""
+
+    FAULTS = "job-at-least=1"
+    ENV = {"LOCKSTOCK_JOB_OUTBOX_POLLING_JOB_EVERY": "PT0.2S"}
+
+    def test_expired__when_nobody_claims__then_ready_again_or_dead_by_itself(self):
+        path = "/v1/queues/looked-at"
+        for attempts in (1, 5):
+            self.assertEqual(self.http.post(f"{path}/jobs", {"maxAttempts": attempts}).status, 201)
+        claims = self.http.post(f"{path}/claims", {"leaseMs": 300}).json["jobs"]
+        status = lambda job: self.http.get(f"{path}/jobs/{job['id']}").json["status"]
+        eventually(lambda: [status(job) for job in claims] == ["DEAD", "READY"], 10, "freed")
+        reply = self.http.post(f"{path}/jobs/{claims[1]['id']}/complete", {"claimToken": claims[1]["claimToken"]})
+        self.assert_problem(reply, 410, "JOB-001", jobStatus="READY")
+        eventually(lambda: [self.metric("lockstock_queued_jobs", status=s) for s in ("ready", "claimed", "dead")]
+                   == [1, 0, 1], 10, "counted")
+        again = self.http.post(f"{path}/claims").json["jobs"]
+        self.assertEqual([(job["id"], job["fence"], job["attempts"]) for job in again], [(claims[1]["id"], 2, 2)])
+
+
 class Access(Case):
     TOKENS = {"worker": ["jobs"], "locker": ["locks"], "boss": ["admin"], "team": ["jobs"]}
 
