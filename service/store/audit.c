@@ -9,18 +9,18 @@
 
 #define MOVEMENTS_END "SELECT id FROM stock_movements WHERE id > ? ORDER BY id LIMIT 1 OFFSET " SLICE_ROWS
 #define MOVED_BY(ref)                                                                                                  \
-    "CAST(SUM(CASE WHEN kind IN ('ORDER', 'RESTORE') AND order_ref LIKE '" ref "' THEN delta ELSE 0 END) AS SIGNED)"
-#define MOVEMENTS_SUM                                                                                                  \
-    "SELECT product_id, CAST(SUM(delta) AS SIGNED), " MOVED_BY("o:%") ", " MOVED_BY(                                   \
-        "r%") " FROM stock_movements "                                                                                 \
-              "WHERE id > ? AND id <= ? GROUP BY product_id"
+    ", CAST(SUM(CASE WHEN kind IN ('ORDER', 'RESTORE') AND order_ref LIKE '" ref "' THEN delta ELSE 0 END) AS "        \
+                                                                                 "SIGNED) "
+#define MOVEMENTS_FROM "FROM stock_movements WHERE id > ? AND id <= ? GROUP BY product_id"
+#define MOVEMENTS_SUM "SELECT product_id, CAST(SUM(delta) AS SIGNED)" MOVED_BY("o:%") MOVED_BY("r%") MOVEMENTS_FROM
 #define ORDERS_END "SELECT id FROM orders WHERE id > ? ORDER BY id LIMIT 1 OFFSET " SLICE_ROWS
 #define ORDERS_SUM                                                                                                     \
     "SELECT i.product_id, CAST(SUM(i.quantity) AS SIGNED) FROM orders o JOIN order_items i ON i.order_id = o.id "      \
     "WHERE o.id > ? AND o.id <= ? AND o.status <> 'CANCELLED' GROUP BY i.product_id"
 #define RESERVATIONS_END "SELECT id FROM stock_reservations WHERE id > ? ORDER BY id LIMIT 1 OFFSET " SLICE_ROWS
 #define RESERVATIONS_SUM                                                                                               \
-    "SELECT i.product_id, CAST(SUM(i.quantity) AS SIGNED) FROM stock_reservations r, JSON_TABLE(r.items, '$[*]' "      \
+    "SELECT i.product_id, CAST(SUM(i.quantity) AS SIGNED) FROM stock_reservations r, "                                 \
+    "JSON_TABLE(IF(JSON_VALID(r.items), r.items, '[]'), '$[*]' "                                                       \
     "COLUMNS (product_id BIGINT PATH '$.productId', quantity BIGINT PATH '$.quantity')) i "                            \
     "WHERE r.id > ? AND r.id <= ? AND r.status IN ('RESERVED', 'CONFIRMED') GROUP BY i.product_id"
 #define STOCK_END                                                                                                      \

@@ -85,6 +85,24 @@ class CommitUnknown(Case):
                 self.assertEqual(len(self.events(order["id"], "order.cancelled")), 1)
         self.assert_audit_clean()
 
+    def test_cut__when_a_step_of_a_reservation_is_cut__then_it_happens_once(self):
+        """A confirmation and a tombstone lock no stock: the row of the reservation tells when the old transaction is over."""
+        product_id, path = self.product(stock=10), "/v1/reservations"
+        for mode in (cut.BEFORE, cut.DURING, cut.LATE, cut.AFTER):
+            with self.subTest(mode=mode):
+                held, grave = f"held-{mode}", f"grave-{mode}"
+                body = {"orderId": held, "items": [{"productId": product_id, "quantity": 2}]}
+                for status, what, target, document in ((201, "RESERVED", path, body),
+                                                       (200, "CONFIRMED", f"{path}/{held}/confirm", None),
+                                                       (200, "CANCEL_REQUESTED", f"{path}/{grave}/release", None)):
+                    self.proxy.arm(mode)
+                    reply = self.http.post(target, document)
+                    self.assertEqual((reply.status, reply.json["status"]), (status, what), reply)
+                self.assertEqual([e["payload"]["status"] for e in self.events(held)], ["RESERVED", "CONFIRMED"])
+                self.assertEqual(len(self.events(grave)), 1)
+        self.assertEqual(self.stock(product_id), 2)
+        self.assert_audit_clean()
+
     def test_cut__when_a_payment_request_rides_beside_a_product_that_is_not_there__then_it_happens_once(self):
         """The order's row alone tells when the old transaction is over."""
         for mode in (cut.BEFORE, cut.DURING, cut.LATE, cut.AFTER):

@@ -9,7 +9,7 @@ import urllib.parse
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
-from support.load import load
+from support.load import Background, load
 
 PATH = "/v1/reservations"
 
@@ -180,6 +180,47 @@ class Journey(Reservations):
         self.assert_audit_clean()
 
 
+class Audit(Reservations):
+    def test_audit__when_a_reservation_changed_without_its_stock__then_a_violation(self):
+        lamp = self.product(stock=10)
+        self.reserved("planted", (lamp, 3))
+        self.assert_audit_clean()
+        self.db.run("UPDATE stock_reservations SET status='RELEASED' WHERE order_id='planted'")
+        self.assertEqual([(f["kind"], f["productId"], f["ledger"], f["expected"]) for f in self.audit()["violations"]],
+                         [("reservations-differ", lamp, 3, 0)])
+        self.db.run("UPDATE stock_reservations SET status='CONFIRMED', items='no json' WHERE order_id='planted'")
+        self.assertEqual([f["kind"] for f in self.audit()["violations"]], ["reservations-differ"])
+        self.db.run("UPDATE stock_reservations SET items=%s WHERE order_id='planted'", json.dumps(self.lines((lamp, 3))))
+        self.assert_audit_clean()
+
+
+class Foreign(Reservations):
+    """A session of somebody else sits on the row of a reservation."""
+
+    ENV = {"LOCKSTOCK_REQUEST_DEADLINE_MS": 2500}
+
+    def test_row__when_held__then_only_its_commands_wait(self):
+        lamp = self.product(stock=10)
+        for order_id in ("sat-on", "free"):
+            self.reserved(order_id, (lamp, 1))
+        session = self.db.session()
+        self.addCleanup(session.close)
+        with session.cursor() as cursor:
+            cursor.execute("SELECT * FROM stock_reservations FORCE INDEX (uk_stock_reservation_order)"
+                           " WHERE credential='anonymous'"
+                           " AND order_id='sat-on' FOR UPDATE")
+        held = [Background(self.act, "sat-on", action, self.client()) for action in ("confirm", "release")]
+        self.assertEqual(self.act("free", "confirm").json["status"], "CONFIRMED")
+        self.assertEqual(self.reserve("tail", (lamp, 1)).status, 201)  # outside of the gap its session locks too
+        for one in held:
+            self.assert_problem(one.result(), 503, "SYS-011")
+        waiting = Background(self.act, "sat-on", "confirm", self.client())
+        session.rollback()
+        self.assertEqual(waiting.result().json["status"], "CONFIRMED")
+        self.assertEqual(self.stock(lamp), 7)
+        self.assert_audit_clean()
+
+
 class Keys(Reservations):
     def test_key__when_repeated__then_the_stored_answer(self):
         lamp, desk = self.product(stock=10), self.product(stock=0)
@@ -251,6 +292,16 @@ class Input(Reservations):
         self.assertEqual(self.http.request("GET", f"{PATH}/a%00").status, 400)
         self.bad({"reason": "x"}, "#/reason", f"{PATH}/odd/release")
         self.assertEqual(self.http.request("DELETE", f"{PATH}/odd").headers["allow"], "GET, HEAD")
+
+    def test_row__when_somebody_spoilt_it__then_its_commands_fail_alone(self):
+        lamp = self.product(stock=10)
+        for order_id in ("spoilt", "sound"):
+            self.reserved(order_id, (lamp, 1))
+        self.db.run("UPDATE stock_reservations SET items='[' WHERE order_id='spoilt'")
+        answers = load(8, lambda n: self.act(("spoilt", "sound")[n % 2], "confirm", http=self.client()))
+        self.assertEqual([a.status for a in answers], [500, 200] * 4)
+        self.db.run("DELETE FROM stock_reservations WHERE order_id='spoilt'")
+        self.db.run("DELETE FROM stock_movements WHERE order_ref='r:anonymous:spoilt'")
 
     def test_order_id__when_odd_but_allowed__then_verbatim(self):
         lamp = self.product(stock=100)
