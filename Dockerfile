@@ -18,7 +18,7 @@ FROM debian:trixie-slim
 RUN export DEBIAN_FRONTEND=noninteractive \
     && apt-get update \
     && apt-get install -y --no-install-recommends \
-        libcurl4t64 libhiredis1.1.0 libjansson4 libmariadb3 libmicrohttpd12t64 libssl3t64 libuv1t64 \
+        libcurl4t64 libhiredis1.1.0 libjansson4 libmariadb3 libmicrohttpd12t64 librdkafka1 libssl3t64 libuv1t64 \
     && apt-get clean && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/log/*
 COPY --from=build /src/build/lockstock /usr/local/bin/lockstock
 COPY LICENSE /usr/share/doc/lockstock/LICENSE

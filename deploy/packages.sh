@@ -19,7 +19,7 @@ if command -v node npm >/dev/null; then node=; fi
 packages_of() {
     case $1 in
     build) echo gcc libc6-dev cmake ninja-build pkgconf libuv1-dev libmicrohttpd-dev libhiredis-dev libjansson-dev \
-        libssl-dev libcurl4-openssl-dev "$client" libcmocka-dev ;;
+        libssl-dev libcurl4-openssl-dev librdkafka-dev "$client" libcmocka-dev ;;
     servers) echo "$database" redis-server curl ;;
     test) echo python3 python3-pymysql python3-yaml openssl curl iproute2 ;;
     lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;

@@ -1,5 +1,7 @@
 #include "events/sinks.h"
 
+#include "events/kafka.h"
+
 #include <string.h>
 
 struct kind {
@@ -10,6 +12,7 @@ struct kind {
 /* The order of the label of the metrics. */
 static const struct kind kinds[] = {
     {"redis-stream", sink_redis_new},
+    {"kafka", sink_kafka_new},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -32,14 +35,23 @@ static bool mark_named(const char *list, bool *named) {
     return true;
 }
 
+static RESULT check_kafka(const struct config *config, char *error_text, size_t error_size) {
+    rd_kafka_conf_t *conf;
+    TRY(kafka_conf_new(config, &conf, error_text, error_size));
+    rd_kafka_conf_destroy(conf);
+    return OK;
+}
+
 RESULT sinks_read(const struct config *config, const char **names, size_t *ret_count, char *error_text,
                   size_t error_size) {
     bool named[KINDS] = {false};
     if (!mark_named(config->sinks, named)) {
-        (void)text_format(error_text, error_size, "LOCKSTOCK_SINKS=%s: known are redis-stream", config->sinks);
+        (void)text_format(error_text, error_size, "LOCKSTOCK_SINKS=%s: known are redis-stream and kafka",
+                          config->sinks);
         FAIL(INVALID_REQUEST, 0);
     }
     if (config->redis_url[0] == '\0') named[0] = false;
+    if (named[1]) TRY(check_kafka(config, error_text, error_size));
     *ret_count = 0;
     for (size_t i = 0; i < KINDS; i++)
         if (named[i]) names[(*ret_count)++] = kinds[i].name;

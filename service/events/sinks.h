@@ -14,3 +14,4 @@ RESULT sinks_read(const struct config *config, const char **names, size_t *ret_c
 RESULT sink_new(const struct config *config, const char *name, struct sink *ret);
 
 RESULT sink_redis_new(const struct config *config, struct sink *ret);
+RESULT sink_kafka_new(const struct config *config, struct sink *ret);
