@@ -334,6 +334,52 @@ class Queues(Case):
         self.assertNotIn("lockstock:", self.http.get("/v1/queues?limit=500").body.decode())
 
 
+class OnceForItsDate(Case):
+    """docs/recipes.md: a job that must run exactly once for its date. The schedule lock is the trigger, the queue remembers."""
+
+    INSTANCES = 3
+    RUN = ["2026-11-30", "2026-12-01"]
+
+    def trigger(self, http, date):
+        """What a timer does on each machine; the status of the add, None when another machine has the round."""
+        lock = http.put("/v1/schedules/report", {"lockAtMostFor": "PT10M", "lockAtLeastFor": "PT0S"})
+        if lock.status == 423:
+            return None
+        self.assertEqual(lock.status, 201, lock)
+        added = http.post("/v1/queues/reports/jobs", {"payload": {"date": date}, "dedupeKey": f"report:{date}"})
+        released = http.request("DELETE", "/v1/schedules/report", headers={"Lock-Token": lock.json["token"]})
+        self.assertEqual(released.status, 204, released)
+        return added.status
+
+    def work(self, http, lease_ms=30000):
+        jobs = http.post("/v1/queues/reports/claims", {"limit": 1, "leaseMs": lease_ms}).json["jobs"]
+        return jobs[0] if jobs else None
+
+    def complete(self, http, job):
+        return http.post(f"/v1/queues/reports/jobs/{job['id']}/complete", {"claimToken": job["claimToken"]}).status
+
+    def test_report__when_timers_run_late_and_workers_die__then_once_for_each_date(self):
+        machines = [self.client(n) for n in range(3)]
+        for date in self.RUN:
+            # At one moment, again by a timer that is late, and again by an operator who is not sure.
+            with concurrent.futures.ThreadPoolExecutor(3) as pool:
+                statuses = list(pool.map(lambda http, d=date: self.trigger(http, d), machines))
+            statuses += [self.trigger(http, date) for http in machines]
+            self.assertEqual(statuses.count(201), 1, statuses)
+            self.assertLessEqual(set(statuses), {201, 200, None})
+            dying = self.work(machines[0], lease_ms=300)
+            self.assertEqual(dying["payload"], {"date": date})
+            taken = eventually(lambda: self.work(machines[1]), 10, "the next worker has it")
+            self.assertEqual((taken["id"], taken["attempts"]), (dying["id"], 2))
+            self.assertEqual(self.complete(machines[1], taken), 200)
+            self.assertEqual(self.complete(machines[0], dying), 410)
+            self.assertIsNone(self.work(machines[2]))
+            self.assertEqual(self.trigger(machines[2], date), 200)
+        done = self.db.rows("SELECT payload FROM jobs WHERE queue='reports' AND status='DONE' ORDER BY id")
+        self.assertEqual([json.loads(row["payload"])["date"] for row in done], self.RUN)
+        self.assertEqual(self.db.count("jobs", "queue='reports'"), 2)
+
+
 class Looking(Case):
     """outboxPollingJob frees what nobody asks for any more."""
 
