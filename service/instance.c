@@ -177,6 +177,8 @@ static void redis_changed(void *arg, bool up) {
 static RESULT start_redis(struct instance *instance) {
     struct redis_options options = {.url = instance->service.config->redis_url,
                                     .call_timeout_ms = instance->service.config->redis_timeout_ms,
+                                    .replicas = instance->service.config->redis_wait_replicas,
+                                    .replica_wait_ms = instance->service.config->redis_wait_ms,
                                     .clean_up = clean_up,
                                     .changed = redis_changed,
                                     .arg = instance};

@@ -22,6 +22,7 @@ enum fault {
     FAULT_NO_HANDOVER,          /* no-handover: a release never hands the lock to the next waiter */
     FAULT_NO_CYCLE_SEARCH,      /* no-cycle-search: nobody looks whether a wait closes a cycle */
     FAULT_NO_CYCLE_CONFIRM,     /* no-cycle-confirm: a cycle is refused by what is written down, be it old */
+    FAULT_NO_REPLICA_WAIT,      /* no-replica-wait: grants are told of before any replica has them */
     FAULT_NO_NEW_EPOCH,         /* no-new-epoch: fences of a Redis that forgot them begin again at epoch 1 */
     FAULT_NO_GIVE_BACK,         /* no-give-back: a grant whose reply could not be written stays */
     FAULT_BLIND_GIVE_BACK,      /* blind-give-back: such a grant goes back even when a repeat confirmed it */

@@ -26,6 +26,7 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_HANDOVER] = "no-handover",
     [FAULT_NO_CYCLE_SEARCH] = "no-cycle-search",
     [FAULT_NO_CYCLE_CONFIRM] = "no-cycle-confirm",
+    [FAULT_NO_REPLICA_WAIT] = "no-replica-wait",
     [FAULT_NO_NEW_EPOCH] = "no-new-epoch",
     [FAULT_NO_GIVE_BACK] = "no-give-back",
     [FAULT_BLIND_GIVE_BACK] = "blind-give-back",

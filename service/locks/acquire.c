@@ -117,9 +117,12 @@ void locks_acquire(struct locks *locks, struct ask *ask, const struct ask_terms 
 
 void locks_abandon(struct locks *locks, struct ask *ask) {
     struct place *place = ask->place;
-    place_drop_ask(place, ask);
+    if (place != NULL)
+        place_drop_ask(place, ask);
+    else
+        list_remove(&ask->node); /* granted, and replicas are asked */
     for (size_t i = 0; i < ask->count; i++) free(ask->names[i]);
     free(ask);
     metric_add(METRIC_LEASE_ABANDONED, 0, 1);
-    place_settle(locks, place);
+    if (place != NULL) place_settle(locks, place);
 }

@@ -132,6 +132,15 @@ static void undo_now(struct grant_ref *ref) {
     send_release(ref, on_undone);
 }
 
+void grant_give_back(struct grant_ref *ref) {
+    if (!redis_is_up(ref->locks->redis)) {
+        grant_leave(ref);
+        return;
+    }
+    ref->locks->calls++;
+    send_release(ref, on_undone);
+}
+
 void grant_step_out(struct grant_ref *ref) {
     ref->locks->calls++;
     send_release(ref, on_undone);
@@ -179,11 +188,10 @@ void grant_settle(struct grant_ref *ref, enum unanswered how) {
 
 /* -- deliveries */
 
-struct delivery *delivery_new(struct locks *locks, const struct place *place, size_t replies) {
+struct delivery *delivery_new(struct grant_ref *ref, bool token_made, size_t replies) {
     struct delivery *delivery = mem_new(sizeof *delivery);
-    *delivery = (struct delivery){.locks = locks, .token_made = place->token_made, .replies = replies};
-    delivery->grant = grant_ref_of(locks, place);
-    locks->deliveries++;
+    *delivery = (struct delivery){.locks = ref->locks, .grant = ref, .token_made = token_made, .replies = replies};
+    ref->locks->deliveries++;
     return delivery;
 }
 

@@ -27,6 +27,7 @@ struct locks {
     bool draining;
     size_t calls;          /* to Redis, on their way */
     size_t deliveries;     /* replies on their way */
+    size_t tellings;       /* grants that replicas have not acknowledged yet */
     struct list leftovers; /* what may be held in Redis with nobody to know of it */
     size_t cleaning;       /* leftovers being released, before the breaker closes */
     struct list doubts;    /* undelivered grants that may yet be confirmed, oldest first */
@@ -131,12 +132,17 @@ void place_settle(struct locks *locks, struct place *place);
 void place_due(struct locks *locks, struct place *place);
 /* All its asks get this answer. */
 void place_refuse(struct locks *locks, struct place *place, const struct lock_answer *answer);
-/* Its asks that would write are told that the token itself reads; if any is left, it waits on. */
+/* Its first ask, out of it; NULL when it has none. */
+struct ask *place_take_ask(struct place *place);
+/* It got the read lock, or has it: who asked to write must not believe that it may, and is told so. */
+void place_refuse_writers(struct place *place);
+/* The same, and if any ask is left, it waits on. */
 void place_refuse_own(struct locks *locks, struct place *place);
 /* The lock store is away: unprotected grants or LCK-003, as each ask wants it. */
 void place_down(struct locks *locks, struct place *place, const char *detail);
-/* Held now (is_new false: held before): all its asks are told. A place that nobody asks for any more gives a new grant
-   back. The place may be gone when this returns. */
+/* granted.c */
+/* Held now (is_new false: held before): all its asks are told, when replicas have it where that is asked for. A place
+   that nobody asks for any more gives a new grant back. The place may be gone when this returns. */
 void place_granted(struct locks *locks, struct place *place, const struct grant *grant);
 /* What an ask is told that must not wait. Frees the ask, which is in no place. */
 void ask_answer(struct ask *ask, const struct lock_answer *answer);
@@ -230,5 +236,8 @@ void grant_undo(struct grant_ref *ref, bool at_once);
 void grant_leave(struct grant_ref *ref);
 /* A place in the queue of a fair lock ends: now, or before the breaker closes. Takes the ref, which has a keeper. */
 void grant_step_out(struct grant_ref *ref);
-struct delivery *delivery_new(struct locks *locks, const struct place *place, size_t replies);
+/* Gives it back now, or before the breaker closes, unless it has been confirmed. Takes the ref. */
+void grant_give_back(struct grant_ref *ref);
+/* Takes the ref. */
+struct delivery *delivery_new(struct grant_ref *ref, bool token_made, size_t replies);
 void delivery_free_all(struct locks *locks);

@@ -133,7 +133,7 @@ void locks_drain(struct locks *locks) {
 }
 
 bool locks_is_idle(const struct locks *locks) {
-    return queues_count(locks->queues) == 0 && locks->calls == 0 && locks->deliveries == 0 &&
+    return queues_count(locks->queues) == 0 && locks->calls == 0 && locks->deliveries == 0 && locks->tellings == 0 &&
            list_empty(&locks->doubts) && fence_is_idle(locks->fence);
 }
 

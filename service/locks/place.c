@@ -48,8 +48,7 @@ void place_settle(struct locks *locks, struct place *place) {
     forget(locks, place);
 }
 
-/* The ask has left its place. */
-static struct ask *take_first(struct place *place) {
+struct ask *place_take_ask(struct place *place) {
     if (list_empty(&place->asks)) return NULL;
     struct ask *ask = CONTAINER_OF(place->asks.next, struct ask, node);
     place_drop_ask(place, ask);
@@ -58,7 +57,7 @@ static struct ask *take_first(struct place *place) {
 
 void place_refuse(struct locks *locks, struct place *place, const struct lock_answer *answer) {
     struct ask *ask;
-    while ((ask = take_first(place)) != NULL) ask_answer(ask, answer);
+    while ((ask = place_take_ask(place)) != NULL) ask_answer(ask, answer);
     place_settle(locks, place);
 }
 
@@ -82,14 +81,13 @@ void ask_down(struct locks *locks, struct ask *ask, const char *detail) {
 
 void place_down(struct locks *locks, struct place *place, const char *detail) {
     struct ask *ask;
-    while ((ask = take_first(place)) != NULL) ask_down(locks, ask, detail);
+    while ((ask = place_take_ask(place)) != NULL) ask_down(locks, ask, detail);
     place_settle(locks, place);
 }
 
 /* -- the token itself reads */
 
-/* It got the read lock, or has it: who asked to write must not believe that it may. */
-static void refuse_writers(struct place *place) {
+void place_refuse_writers(struct place *place) {
     struct lock_holder holder = place->queue->holder;
     LIST_FOR_SAFE(node, &place->asks) {
         struct ask *ask = CONTAINER_OF(node, struct ask, node);
@@ -105,44 +103,8 @@ static void refuse_writers(struct place *place) {
 }
 
 void place_refuse_own(struct locks *locks, struct place *place) {
-    refuse_writers(place);
+    place_refuse_writers(place);
     place->mode = LOCK_MODE_SHARED;
-    place_settle(locks, place);
-}
-
-/* -- granted */
-
-static void fences_for(const struct ask *ask, const int64_t *fences, int64_t *out) {
-    for (size_t i = 0; i < ask->count; i++) out[ask->order[i]] = fences[i];
-}
-
-void place_granted(struct locks *locks, struct place *place, const struct grant *grant) {
-    int64_t ordered[LOCK_SET_MAX];
-    struct lock_answer answer = answer_new(ERROR_NONE);
-    answer.outcome = grant->is_new ? LOCK_GRANTED : LOCK_REPEATED;
-    answer.safety = kind_ways(place->kind)->in_database ? LOCK_SAFETY_DATABASE : LOCK_SAFETY_REDIS;
-    answer.permits = grant->permits;
-    place->lined_up = false; /* its place in Redis became the grant */
-    answer.mode = grant->mode;
-    answer.fences = ordered;
-    answer.ttl_ms = grant->left_ms;
-    answer.safe_for_ms = lock_safe_for_ms(grant->left_ms, clock_mono_ms() - grant->sent_ms);
-    if (grant->mode == LOCK_MODE_SHARED) refuse_writers(place);
-    for (size_t i = 0; i < place->count; i++) watch_stir(locks, place->names[i]);
-    if (grant->is_new && place->ask_count > 0)
-        answer.delivery = delivery_new(locks, place, place->ask_count);
-    else if (grant->is_new)
-        grant_undo(grant_ref_of(locks, place), place->token_made);
-    struct ask *ask;
-    while ((ask = take_first(place)) != NULL) {
-        metric_observe(METRIC_LEASE_WAIT, 0, (clock_mono_ms() - ask->received_ms) * 1000);
-        metric_add(METRIC_LEASE_GRANTS, answer.outcome == LOCK_REPEATED, 1);
-        fences_for(ask, grant->fences, ordered);
-        ask_answer(ask, &answer);
-        answer.outcome = LOCK_REPEATED;
-    }
-    place->ticket_until_ms = 0;
-    if (grant->is_new && !place->token_made) cycles_holds_more(locks, place->holder);
     place_settle(locks, place);
 }
 

@@ -21,6 +21,7 @@
 #include "redis/connection.h"
 #include "redis/probe.h"
 #include "redis/redis_url.h"
+#include "redis/replicas.h"
 #include "redis/resolver.h"
 #include "redis/scripts.h"
 #include "redis/subscriber.h"
@@ -43,7 +44,8 @@ struct redis {
     struct connection *connection;
     struct probe probe;
     struct subscriber *subscriber;
-    struct loop_timer *timer; /* WAITING: the next attempt */
+    struct replicas *replicas; /* NULL: none is waited for */
+    struct loop_timer *timer;  /* WAITING: the next attempt */
     int64_t retry_ms;
     unsigned attempt;
     bool told_down;
@@ -83,6 +85,7 @@ static void go_down(struct redis *redis, const char *reason) {
         metric_set(METRIC_REDIS_UP, 0, 0);
         metric_add(METRIC_REDIS_TRIPS, 0, 1);
         subscriber_stop(redis->subscriber);
+        if (redis->replicas != NULL) replicas_stop(redis->replicas);
     }
     redis->connection = connection_close(redis->connection);
     if (was_up && redis->options.changed != NULL) redis->options.changed(redis->options.arg, false);
@@ -124,6 +127,7 @@ void redis_cleaned(struct redis *redis) {
     metric_set(METRIC_REDIS_UP, 0, 1);
     LOG(LOG_INFO, "redis.up", LOGS("host", redis->url.host), LOGS("version", redis->probe.findings.info.version));
     subscriber_start(redis->subscriber, redis->address);
+    if (redis->replicas != NULL) replicas_start(redis->replicas, redis->address, redis_run_id(redis));
     if (redis->options.changed != NULL) redis->options.changed(redis->options.arg, true);
 }
 
@@ -232,6 +236,17 @@ void redis_flush(struct redis *redis) {
     if (redis->connection != NULL) connection_flush(redis->connection);
 }
 
+/* ---- replicas ---- */
+
+bool redis_has_replicas(const struct redis *redis) { return redis->replicas != NULL; }
+
+void redis_await_replicas(struct redis *redis, redis_replicated_fn fn, void *arg) {
+    if (redis->replicas == NULL)
+        fn(arg, true);
+    else
+        replicas_await(redis->replicas, fn, arg);
+}
+
 /* ---- the clock of Redis ---- */
 
 /* The true offset lies between "the reply was made when the call was sent" and "when it was read"; the estimate moves
@@ -281,6 +296,7 @@ RESULT redis_new(struct loop *loop, const struct redis_options *options, struct 
     redis->url = url;
     redis->retry_ms = RETRY_MS_MIN;
     redis->subscriber = subscriber_new(loop, &redis->url, options->call_timeout_ms);
+    if (options->replicas > 0) redis->replicas = replicas_new(loop, &redis->url, options);
     redis->timer = loop_timer_new(loop, on_retry, redis);
     redis->state = is_given(options->url) ? WAITING : OFF;
     if (redis->state == WAITING) loop_timer_start(redis->timer, 0, 0);
@@ -291,6 +307,7 @@ RESULT redis_new(struct loop *loop, const struct redis_options *options, struct 
 struct redis *redis_free(struct redis *redis) {
     if (redis == NULL) return NULL;
     redis->state = OFF;
+    redis->replicas = replicas_free(redis->replicas);
     redis->connection = connection_close(redis->connection);
     redis->subscriber = subscriber_free(redis->subscriber);
     redis->resolver = resolver_free(redis->resolver);

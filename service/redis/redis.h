@@ -52,6 +52,7 @@ struct redis_options {
     const char *url; /* redis://[user:pass@]host[:port][/db], rediss:// is refused with a clear message until TLS is
                         built in; NULL or "" = no Redis: permanently open, silent */
     int64_t call_timeout_ms;
+    int64_t replicas, replica_wait_ms; /* see redis_await_replicas; 0 replicas = none is waited for */
     void (*clean_up)(void *arg); /* new connection, breaker still open: redis_eval works for the owner now; ends with
                                     redis_cleaned(). NULL = nothing to do */
     void (*changed)(void *arg, bool up); /* breaker closed (true) or opened (false); may be NULL */
@@ -87,6 +88,13 @@ void redis_eval(struct redis *redis, enum redis_script script, const struct text
  * it. Does nothing inside a reply's callback. May find the connection lost: then pending calls are answered before it
  * returns. */
 void redis_flush(struct redis *redis);
+
+/* fn is told, perhaps before this returns, whether as many replicas as the options say have acknowledged, within their
+ * time, all writes of this process that were answered before the call. */
+typedef void (*redis_replicated_fn)(void *arg, bool acknowledged);
+void redis_await_replicas(struct redis *redis, redis_replicated_fn fn, void *arg);
+/* Any is waited for. */
+bool redis_has_replicas(const struct redis *redis);
 
 /* Estimated Redis clock now, Unix ms (from TIME at connect, corrected by redis_saw_time); 0 when never known. */
 int64_t redis_now_ms(const struct redis *redis);

@@ -154,12 +154,13 @@ class MySql:
 class Redis:
     """The lock server; what it held is gone after every stop."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *more, name="redis"):
+        """more: words for its command line."""
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         argv = [program("redis-server", "valkey-server"), "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
-                "--appendonly", "no", "--dir", folder]
-        self.process = Process(argv, os.path.join(folder, "redis.log"))
+                "--appendonly", "no", "--dir", folder, *more]
+        self.process = Process(argv, os.path.join(folder, f"{name}.log"))
 
     def start(self):
         self.process.start()

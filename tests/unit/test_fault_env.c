@@ -40,17 +40,17 @@ static void fault_on__when_nothing_is_set__then_all_off(void **state) {
 
 static void fault_on__when_named__then_that_one_alone(void **state) {
     static const char *const names[FAULT_COUNT] = {
-        "no-redis-lock",      "no-row-lock",       "no-version-check",  "no-renewal",        "unlock-before-commit",
-        "hold-before-commit", "no-yield",          "no-not-after",      "no-idempotency",    "no-processed-events",
-        "stale-timeout",      "no-tombstone",      "no-run-deadline",   "no-handover",       "no-cycle-search",
-        "no-cycle-confirm",   "no-new-epoch",      "no-give-back",      "blind-give-back",   "no-repeat",
-        "no-holder-check",    "no-fence-check",    "no-lease-check",    "no-run-id",         "no-hangup-watch",
-        "no-claim-update",    "no-claim-token",    "no-claim-fence",    "blind-payments",    "no-claim-lease",
-        "no-schedule-lock",   "no-round-check",    "wall-clock-rounds", "no-min-hold",       "no-job-renewal",
-        "no-zone-check",      "no-schedule-guard", "job-phase",         "job-work",          "job-batch",
-        "job-at-most",        "job-at-least",      "no-watch-poll",     "no-delivery-order", "stale-signature",
-        "no-address-guard",   "no-holes",          "no-relay-mark",     "no-part-claim",     "no-parking",
-        "no-look-ahead",
+        "no-redis-lock",      "no-row-lock",      "no-version-check",  "no-renewal",        "unlock-before-commit",
+        "hold-before-commit", "no-yield",         "no-not-after",      "no-idempotency",    "no-processed-events",
+        "stale-timeout",      "no-tombstone",     "no-run-deadline",   "no-handover",       "no-cycle-search",
+        "no-cycle-confirm",   "no-replica-wait",  "no-new-epoch",      "no-give-back",      "blind-give-back",
+        "no-repeat",          "no-holder-check",  "no-fence-check",    "no-lease-check",    "no-run-id",
+        "no-hangup-watch",    "no-claim-update",  "no-claim-token",    "no-claim-fence",    "blind-payments",
+        "no-claim-lease",     "no-schedule-lock", "no-round-check",    "wall-clock-rounds", "no-min-hold",
+        "no-job-renewal",     "no-zone-check",    "no-schedule-guard", "job-phase",         "job-work",
+        "job-batch",          "job-at-most",      "job-at-least",      "no-watch-poll",     "no-delivery-order",
+        "stale-signature",    "no-address-guard", "no-holes",          "no-relay-mark",     "no-part-claim",
+        "no-parking",         "no-look-ahead",
     };
     for (int i = 0; i < FAULT_COUNT; i++) {
         start_with(names[i]);
