@@ -53,8 +53,11 @@ class Wire:
         self._reader = self._writer = None
 
 
-def lock_path(name):
-    return "/v1/locks/" + urllib.parse.quote(name, safe="")
+LOCKS, SEMAPHORES = "/v1/locks/", "/v1/semaphores/"
+
+
+def lock_path(name, under=LOCKS):
+    return under + urllib.parse.quote(name, safe="")
 
 
 @dataclasses.dataclass
@@ -68,17 +71,18 @@ class Grant:
     received: float
     deadline: float
     ended: float = 0.0
+    permits: int = 1
 
     @property
     def until(self):
         return min(self.ended or self.deadline, self.deadline)
 
 
-async def acquire(wire, name, **body):
+async def acquire(wire, name, under=LOCKS, **body):
     """(grant, None), or (None, the refusal). A long wait goes on with its ticket."""
     while True:
         sent = time.monotonic()
-        reply = await wire.request("PUT", lock_path(name), body)
+        reply = await wire.request("PUT", lock_path(name, under), body)
         received = time.monotonic()
         if reply.status != 202:
             break
@@ -87,7 +91,7 @@ async def acquire(wire, name, **body):
         return None, reply
     told = reply.json
     deadline = sent + (told["waitedMs"] + told["safeForMs"]) / 1000
-    return Grant(name, told["token"], told["fence"], sent, received, deadline), None
+    return Grant(name, told["token"], told["fence"], sent, received, deadline, permits=told.get("permits", 1)), None
 
 
 # -- judges
@@ -103,6 +107,21 @@ def overlaps(grants):
             found.append((before, grant))
         if not before or grant.until > before.until:
             last[grant.name] = grant
+    return found
+
+
+def beyond_limit(grants, limit):
+    """Moments at which the holders of a name together had more permits than there are, by their own clocks."""
+    found = []
+    for name in {g.name for g in grants}:
+        steps = []
+        for grant in (g for g in grants if g.name == name and g.until > g.received):
+            steps += [(grant.received, grant.permits), (grant.until, -grant.permits)]
+        out = 0
+        for moment, change in sorted(steps):
+            out += change
+            if out > limit:
+                found.append((name, moment, out))
     return found
 
 
