@@ -55,6 +55,9 @@ static void print_result(const struct load_result *result) {
     printf("{\"seconds\":%.3f,\"requests\":%llu,\"rate\":%.1f,\"rate2xx\":%.1f,", result->seconds,
            (unsigned long long)result->all.count, (double)result->all.count / seconds,
            (double)result->by_class[2].count / seconds);
+    printf("\"cycleRate\":%.1f,\"cycleUs\":", (double)result->cycles.count / seconds);
+    latency_print(&result->cycles, stdout);
+    printf(",");
     print_statuses("statuses", result->statuses);
     print_statuses("total", result->total);
     print_latencies(result);
@@ -83,6 +86,7 @@ int main(int argc, char **argv) {
                                           .seed = 1,
                                           .timeout_ms = 30000};
     static struct load_result result;
+    const char *steps = "";
     const char *url = "http://127.0.0.1:8080";
     const struct option_row rows[] = {
         {"url", "http://IP:PORT of the service", .text = &url},
@@ -90,6 +94,7 @@ int main(int argc, char **argv) {
         {"path", "raw target; @product@ @quantity@ @n@ are replaced", .text = &options.path},
         {"body", "default: an order of one line; \"\" = none; the same marks", .text = &options.body},
         {"header", "one more header line", .text = &options.header},
+        {"steps", "a file of requests to be sent in turn instead (steps.h)", .text = &steps},
         {"connections", "kept open at once", .number = &options.connections},
         {"warmup", "seconds before the window", .number = &options.warmup_s},
         {"seconds", "length of the window", .number = &options.seconds},
@@ -104,6 +109,7 @@ int main(int argc, char **argv) {
     };
     if (!options_parse(argc, argv, rows)) return 2;
     if (!parse_url(url, &options) || !is_sane(&options)) return options_usage(argv[0], rows);
+    if (steps[0] && !steps_read(&options.steps, steps)) return 2;
     if (!options.method[0]) options.method = options.body[0] ? "POST" : "GET";
     if (!load_run(&options, &result)) return 1;
     print_result(&result);

@@ -1,9 +1,10 @@
-/* The load driver: one thread, closed loop, keep-alive HTTP/1.1. load.c reads the options and prints, load_run.c drives
-   the connections, load_request.c writes the requests. */
+/* The load driver: one thread, closed loop, keep-alive HTTP/1.1 or commands to Redis. load.c reads the options and
+   prints, load_run.c drives the connections, load_request.c and steps.c write the requests. */
 #pragma once
 
 #include "base/text.h"
 #include "bench/latency.h"
+#include "bench/steps.h"
 
 #include <netinet/in.h>
 
@@ -15,6 +16,7 @@ struct load_options {
     struct sockaddr_in address;
     char host[300]; /* the Host header */
     const char *method, *path, *body, *header;
+    struct steps steps; /* none: one request always, as above says */
     int64_t connections, warmup_s, seconds, products, quantity;
     int64_t requests;   /* stop after so many replies; 0 = by time */
     int64_t seed;       /* of the product ids and keys */
@@ -29,14 +31,15 @@ struct load_result {
     uint64_t statuses[LOAD_STATUS_MAX]; /* replies inside the measured window */
     uint64_t total[LOAD_STATUS_MAX];    /* all replies: what the database must account for */
     uint64_t errors[LOAD_ERRORS];
-    uint64_t reconnects; /* after Connection: close */
-    struct latency all, by_class[6];
+    uint64_t reconnects;                     /* after Connection: close */
+    struct latency all, by_class[6], cycles; /* cycles: from a first step's sending to the last one's reply */
     double seconds, cpu_seconds;
 };
 
-/* One request as text: @product@, @quantity@ and @n@ in path and body are replaced. Appends to out; false when it would
-   pass LOAD_REQUEST_MAX. */
-bool load_request(const struct load_options *options, int64_t product, int64_t number, struct text *out);
+/* One request as text: of this step (NULL: of the options), with its marks replaced. Appends to out; false when it
+   would pass LOAD_REQUEST_MAX. */
+bool load_request(const struct load_options *options, const struct step *step, const struct step_values *values,
+                  struct text *out);
 
 /* Runs the whole load; false, with a line on stderr, when it could not start. */
 bool load_run(const struct load_options *options, struct load_result *ret);

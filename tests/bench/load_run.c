@@ -35,6 +35,10 @@ struct connection {
     int64_t started_us, rest_until_us;
     struct list rest; /* in load.resting */
     struct reply reply;
+    size_t step;          /* the next to send, or the one on its way */
+    int64_t cycle_us;     /* when the first step was sent */
+    struct text received; /* of a reply that is to be read, and of Redis */
+    char taken[STEP_TAKEN_MAX];
 };
 
 struct load {
@@ -67,6 +71,7 @@ static void drop(struct load *load, struct connection *c) {
     if (c->fd >= 0) close(c->fd);
     c->fd = -1;
     c->state = CLOSED;
+    c->step = 0;
     list_remove(&c->rest);
 }
 
@@ -96,14 +101,26 @@ static void send_rest(struct load *load, struct connection *c) {
     if (more != c->wants_write) watch(load, c, EPOLL_CTL_MOD, more);
 }
 
+static const struct step *step_of(const struct load *load, const struct connection *c) {
+    const struct steps *steps = &load->options->steps;
+    return steps->count > 0 ? &steps->list[c->step] : NULL;
+}
+
 static void send_next(struct load *load, struct connection *c) {
     if (load->ending) return;
-    int64_t product = 1 + (int64_t)random_below(&load->random, (uint64_t)load->options->products);
+    const struct load_options *options = load->options;
+    const struct step_values values = {.connection = c - load->connections,
+                                       .number = ++load->number,
+                                       .product = 1 + (int64_t)random_below(&load->random, (uint64_t)options->products),
+                                       .quantity = options->quantity,
+                                       .taken = c->taken};
     text_clear(&c->request);
-    load_request(load->options, product, ++load->number, &c->request);
+    text_clear(&c->received);
+    load_request(options, step_of(load, c), &values, &c->request);
     c->sent = 0;
     c->state = WAITING;
     c->started_us = clock_mono_us();
+    if (c->step == 0) c->cycle_us = c->started_us;
     load->waiting++;
     reply_reset(&c->reply);
     send_rest(load, c);
@@ -120,10 +137,22 @@ static void count(struct load *load, const struct connection *c, int64_t now_us)
     latency_add(&result->by_class[status / 100], now_us - c->started_us);
 }
 
+/* A cycle whose step failed begins anew. */
+static void end_step(struct load *load, struct connection *c) {
+    bool good = c->reply.status / 100 == 2;
+    if (load->options->steps.count == 0) return;
+    if (good && ++c->step < load->options->steps.count) return;
+    int64_t now_us = clock_mono_us();
+    c->step = 0;
+    if (good && now_us >= load->open_us && now_us < load->close_us)
+        latency_add(&load->result->cycles, now_us - c->cycle_us);
+}
+
 static void answered(struct load *load, struct connection *c) {
     const struct load_options *options = load->options;
     bool refused = c->reply.status == 429 || c->reply.status == 503;
     count(load, c, clock_mono_us());
+    end_step(load, c);
     if (options->requests > 0 && load->answered + load->waiting > (uint64_t)options->requests) load->ending = true;
     if (c->reply.closes) {
         load->result->reconnects++;
@@ -138,17 +167,37 @@ static void answered(struct load *load, struct connection *c) {
     send_next(load, c);
 }
 
+static enum reply_state feed_resp(struct load *load, struct connection *c, size_t n) {
+    text_add(&c->received, load->buffer, n);
+    int64_t len = resp_length(c->received.data, c->received.len);
+    c->reply.status = len < 0 ? 500 : 200;
+    if (len == 0) return REPLY_MORE;
+    return len < 0 || (size_t)len == c->received.len ? REPLY_DONE : REPLY_BAD;
+}
+
+/* One reply per request: bytes after it answer nothing. */
+static enum reply_state feed_http(struct load *load, struct connection *c, size_t n) {
+    size_t used = 0;
+    const struct step *step = step_of(load, c);
+    const char *member = step != NULL ? step->fields[4] : "";
+    if (member[0]) text_add(&c->received, load->buffer, n);
+    enum reply_state state = reply_feed(&c->reply, load->buffer, n, &used);
+    if (state == REPLY_DONE && used != n) return REPLY_BAD;
+    if (state == REPLY_DONE && member[0] && c->reply.status / 100 == 2 &&
+        !step_take(c->received.data, c->received.len, member, c->taken))
+        return REPLY_BAD;
+    return state;
+}
+
 static void read_ready(struct load *load, struct connection *c) {
     ssize_t n = recv(c->fd, load->buffer, sizeof load->buffer, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0) return fail(load, c, c->state == IDLE && n < 0 ? LOAD_CONNECT : LOAD_CLOSED);
     if (c->state != WAITING) return fail(load, c, LOAD_PROTOCOL);
-    size_t used = 0;
-    enum reply_state state = reply_feed(&c->reply, load->buffer, (size_t)n, &used);
-    if (state == REPLY_MORE) return;
-    /* One reply per request: bytes after it answer nothing. */
-    if (state == REPLY_BAD || used != (size_t)n) return fail(load, c, LOAD_PROTOCOL);
-    answered(load, c);
+    const struct step *step = step_of(load, c);
+    enum reply_state state = step != NULL && step->resp ? feed_resp(load, c, (size_t)n) : feed_http(load, c, (size_t)n);
+    if (state == REPLY_BAD) return fail(load, c, LOAD_PROTOCOL);
+    if (state == REPLY_DONE) answered(load, c);
 }
 
 static void write_ready(struct load *load, struct connection *c) {
@@ -228,6 +277,7 @@ static void connections_start(struct load *load) {
         struct connection *c = &load->connections[i];
         c->fd = -1;
         c->request = text_new(LOAD_REQUEST_MAX);
+        c->received = text_new(LOAD_REQUEST_MAX);
         list_init(&c->rest);
         connect_start(load, c);
     }
@@ -249,6 +299,7 @@ bool load_run(const struct load_options *options, struct load_result *ret) {
     for (int64_t i = 0; i < options->connections; i++) {
         drop(&load, &load.connections[i]);
         text_done(&load.connections[i].request);
+        text_done(&load.connections[i].received);
     }
     free(load.connections);
     close(load.epoll);

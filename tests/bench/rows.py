@@ -6,6 +6,7 @@ so that a slow quarter of an hour of the machine falls on every row alike."""
 import statistics
 import time
 
+from lock_rows import lock_rows
 from stand import Checked, foreign_now, rss_kib, serve
 
 PRODUCTS_MANY = 1000
@@ -191,6 +192,7 @@ class Plan:
         self._rows["queue full to the brim"] = overload(QUEUE_SMALL, 0)
         self._rows["queue twice over, refused wait"] = overload(2 * QUEUE_SMALL, BACKOFF_MS)
         self._rows["queue twice over, refused ask again at once"] = overload(2 * QUEUE_SMALL, 0)
+        self._rows.update(lock_rows(_with_service))
 
     def _train_of_hot(self):
         runs = self.runs.get("hot 256", [])
