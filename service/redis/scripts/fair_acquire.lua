@@ -74,5 +74,5 @@ end
 if head then
     pop_head(name, holder)
 end
-local reply = {now, 'granted', ttl, grant(name, terms, marker, now)}
+local reply = {now, 'granted', ttl, grant(name, terms, marker, now, left_of(name))}
 return reply

@@ -23,10 +23,12 @@ if now > not_after then
     return {now, 'late'}
 end
 
-local mine, missing, least = {}, 0, ttl
+local mine, left, missing, least = {}, {}, 0, ttl
 for index, name in ipairs(KEYS) do
     local found = look_at(name)
-    local kind = redis.call('HGET', record_of(name), 'kind')
+    local record = redis.call('HMGET', record_of(name), 'holder', 'forced', 'confirmed', 'kind')
+    local kind = record[4]
+    left[index] = record
     if kind and kind ~= terms.kind then
         return {now, 'kind', index, kind}
     end
@@ -52,6 +54,6 @@ if missing > 0 then
     reply[2] = 'granted'
 end
 for index, name in ipairs(KEYS) do
-    reply[index + 3] = mine[index] and confirm(name, grant_id) or grant(name, terms, marker, now)
+    reply[index + 3] = mine[index] and confirm(name, grant_id) or grant(name, terms, marker, now, left[index])
 end
 return reply

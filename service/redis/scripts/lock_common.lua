@@ -1,8 +1,9 @@
--- What the scripts of locks as a service share; put before each of them by embed.cmake. Keys, fields and messages of the
+-- What the scripts of locks as a service share; put before each of them by embed.cmake. Numbers that Redis is given are
+-- texts where they can be: it would print each of them anew, and at length. Keys, fields and messages of the
 -- lock itself are those of Redisson's RLock; the rest is ours and begins with "lockstock:" (ARCHITECTURE.md, Redis).
 local LEASE_MAX = 86400000
 local KIND_KEPT = 86400000 -- a name's kind is remembered this long after its lease
-local RELEASED_KEPT = 60000 -- a repeated release is answered like the first
+local RELEASED_KEPT = '60000' -- a repeated release is answered like the first
 local LOST_KEPT = 3600000 -- why a lease ended without a release
 local FENCE_SPAN = 4294967296
 local FENCE_SPARE = 64 -- an epoch ends this much early, so that one call's fences always fit
@@ -50,7 +51,11 @@ local function look_at(name)
 end
 
 local function is_held_by(name, holder)
-    return look_at(name) == 'lock' and redis.call('HEXISTS', name, holder) == 1
+    if redis.call('TYPE', name).ok ~= 'hash' then
+        return false
+    end
+    local fields = redis.call('HMGET', name, 'mode', holder)
+    return not fields[1] and fields[2] and true or false
 end
 
 -- Why `holder` does not hold the name any more, and since when another has been there (Redis ms, '' = not known).
@@ -73,12 +78,9 @@ local function loss_of(name, holder, now)
 end
 
 -- The holder before has not released: what became of it is written down when the next one comes.
-local function bury(name, now)
-    local before = redis.call('HGET', record_of(name), 'holder')
-    if before then
-        local reason = loss_of(name, before, now)
-        redis.call('SET', tombstone_of(name, before), reason .. ':' .. whole(now), 'PX', LOST_KEPT)
-    end
+local function bury(name, before, now)
+    local reason = loss_of(name, before, now)
+    redis.call('SET', tombstone_of(name, before), reason .. ':' .. whole(now), 'PX', LOST_KEPT)
 end
 
 -- The marker is the one believed in, and its epoch has numbers left.
@@ -101,7 +103,7 @@ end
 -- The next fence of the name: above all of ours, and above those Redisson's counter has reached, which follows.
 local function next_fence(name, marker, prefixes)
     local epoch = tonumber(string.match(marker, '^%d+'))
-    local fence = epoch * FENCE_SPAN + redis.call('HINCRBY', FENCE, 'n', 1)
+    local fence = epoch * FENCE_SPAN + redis.call('HINCRBY', FENCE, 'n', '1')
     if is_fenced(name, prefixes) then
         local key = 'redisson_lock_token:{' .. name .. '}'
         fence = math.max(fence, (tonumber(redis.call('GET', key)) or 0) + 1)
@@ -112,25 +114,34 @@ end
 
 local function keep_for(key, ms)
     if redis.call('PTTL', key) < ms then
-        redis.call('PEXPIRE', key, ms)
+        redis.call('PEXPIRE', key, whole(ms))
     end
 end
 
+-- What a grant has to know of the one before it: holder, forced, confirmed.
+local function left_of(name)
+    return redis.call('HMGET', record_of(name), 'holder', 'forced', 'confirmed')
+end
+
 -- Writes a grant; the name is free and the terms have been judged. terms: holder, ttl, grant, owner, metadata, kind,
--- fenced.
-local function grant(name, terms, marker, now)
-    local fence = next_fence(name, marker, terms.fenced)
-    bury(name, now)
-    redis.call('HSET', name, terms.holder, 1)
-    redis.call('PEXPIRE', name, terms.ttl)
-    local record = record_of(name)
-    redis.call('HDEL', record, 'forced', 'confirmed')
+-- fenced. left: as left_of.
+local function grant(name, terms, marker, now, left)
+    local fence, ttl = next_fence(name, marker, terms.fenced), whole(terms.ttl)
+    local record, names = record_of(name), names_of(terms.holder)
+    if left[1] then
+        bury(name, left[1], now)
+    end
+    if left[2] or left[3] then
+        redis.call('HDEL', record, 'forced', 'confirmed')
+    end
+    redis.call('HSET', name, terms.holder, '1')
+    redis.call('PEXPIRE', name, ttl)
     redis.call('HSET', record, 'kind', terms.kind, 'holder', terms.holder, 'grant', terms.grant, 'fence', fence,
         'at', whole(now), 'until', whole(now + terms.ttl), 'owner', terms.owner, 'metadata', terms.metadata)
-    redis.call('PEXPIRE', record, terms.ttl + KIND_KEPT)
-    redis.call('ZADD', names_of(terms.holder), 0, name)
-    keep_for(names_of(terms.holder), terms.ttl + LOST_KEPT)
-    redis.call('ZADD', NAMES, 0, name)
+    redis.call('PEXPIRE', record, whole(terms.ttl + KIND_KEPT))
+    redis.call('ZADD', names, '0', name)
+    keep_for(names, terms.ttl + LOST_KEPT)
+    redis.call('ZADD', NAMES, '0', name)
     return fence
 end
 
@@ -166,9 +177,8 @@ local function refusal(now, way, marker, index, more)
 end
 
 -- Takes a held lock away from its holder.
-local function let_go(name, holder, now)
+local function let_go(name, holder, fence, now)
     local record = record_of(name)
-    local fence = redis.call('HGET', record, 'fence') or ''
     redis.call('DEL', name)
     redis.call('HDEL', record, 'holder', 'grant', 'at', 'until', 'owner', 'metadata', 'forced', 'confirmed')
     redis.call('PEXPIRE', record, KIND_KEPT)
