@@ -165,7 +165,7 @@ static bool add_held_keys(const struct train *train, struct call *call) {
     for (size_t i = 0; i < train->product_count; i++)
         if (train->held[i]) add_product(call, train->lanes[i]->key);
     call_add_str(call, train->field);
-    return call->key_count > 0;
+    return call->words.key_count > 0;
 }
 
 static void lose(struct train *train, size_t index) {

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { INT64_TEXT_SIZE = 24 };
-
 static void add_head(struct text *out, char kind, size_t count) {
     text_add_char(out, kind);
     text_add_i64(out, (int64_t)count);
@@ -22,7 +20,9 @@ void command_add(struct text *out, const char *data, size_t len) {
 void command_add_str(struct text *out, const char *word) { command_add(out, word, strlen(word)); }
 
 void command_add_i64(struct text *out, int64_t value) {
-    char digits[INT64_TEXT_SIZE];
-    (void)text_format(digits, sizeof digits, "%lld", (long long)value);
-    command_add_str(out, digits);
+    size_t len = value < 0 ? 2 : 1;
+    for (int64_t rest = value / 10; rest != 0; rest /= 10) len++;
+    add_head(out, '$', len);
+    text_add_i64(out, value);
+    text_add(out, "\r\n", 2);
 }

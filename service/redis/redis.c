@@ -170,12 +170,10 @@ static void on_retry(void *arg) {
 /* One EVALSHA on its way, with what a second way by EVAL needs. */
 struct eval {
     struct redis *redis;
-    enum redis_script script;
     redis_fn fn;
     void *arg;
-    size_t words;     /* in `rest` */
-    struct text rest; /* the command's words after the script: count of keys, keys, arguments */
-    bool whole;       /* sent as EVAL */
+    struct redis_words words;
+    bool whole; /* sent as EVAL */
 };
 
 static bool error_starts_with(const struct redis_value *value, const char *word) {
@@ -197,38 +195,33 @@ static void on_evaluated(void *arg, const struct redis_value *value, bool sent) 
     bool ends = redis_type_of(value) == REDIS_ERROR;
     if (value != NULL && !ends && redis->state == UP) redis->retry_ms = RETRY_MS_MIN;
     eval->fn(eval->arg, value, sent);
-    text_done(&eval->rest);
+    text_done(&eval->words.words);
     free(eval);
     if (ends && redis->connection != NULL) go_down(redis, redis_str(value, NULL));
 }
 
 static void send_eval(struct eval *eval) {
+    const struct redis_words *words = &eval->words;
     AUTO_TEXT command = text_new(0);
-    command_begin(&command, 2 + eval->words);
+    command_begin(&command, 3 + words->key_count + words->arg_count);
     command_add_str(&command, eval->whole ? "EVAL" : "EVALSHA");
-    command_add_str(&command, eval->whole ? script_text(eval->script) : eval->redis->probe.findings.sha[eval->script]);
-    text_add(&command, text_str(&eval->rest), eval->rest.len);
-    command.overflow |= eval->rest.overflow;
+    command_add_str(&command,
+                    eval->whole ? script_text(words->script) : eval->redis->probe.findings.sha[words->script]);
+    command_add_i64(&command, (int64_t)words->key_count);
+    text_add(&command, text_str(&words->words), words->words.len);
+    command.overflow |= words->words.overflow;
     connection_send(eval->redis->connection, &command, on_evaluated, eval);
 }
 
-static void add_all(struct text *out, const struct text *words, size_t count) {
-    for (size_t i = 0; i < count; i++) command_add(out, text_str(&words[i]), words[i].len);
-}
-
-void redis_eval(struct redis *redis, enum redis_script script, const struct text *keys, size_t key_count,
-                const struct text *args, size_t arg_count, redis_fn fn, void *arg) {
+void redis_eval(struct redis *redis, struct redis_words *words, redis_fn fn, void *arg) {
     if (redis->state != UP && redis->state != CLEANING) {
+        text_done(&words->words);
         fn(arg, NULL, false);
         return;
     }
     struct eval *eval = mem_new(sizeof *eval);
-    *eval = (struct eval){.redis = redis, .script = script, .fn = fn, .arg = arg};
-    eval->words = 1 + key_count + arg_count;
-    eval->rest = text_new(0);
-    command_add_i64(&eval->rest, (int64_t)key_count);
-    add_all(&eval->rest, keys, key_count);
-    add_all(&eval->rest, args, arg_count);
+    *eval = (struct eval){.redis = redis, .words = *words, .fn = fn, .arg = arg};
+    words->words = (struct text){0};
     send_eval(eval);
 }
 

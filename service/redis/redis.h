@@ -79,10 +79,15 @@ const char *redis_run_id(const struct redis *redis);
 /* The owner's clean_up is finished. */
 void redis_cleaned(struct redis *redis);
 
-/* EVALSHA with NOSCRIPT fallback to EVAL. keys and args are borrowed during the call only. fn is called exactly once
- * (possibly before this returns, when refused). What the scripts take and answer stands in redis/scripts/. */
-void redis_eval(struct redis *redis, enum redis_script script, const struct text *keys, size_t key_count,
-                const struct text *args, size_t arg_count, redis_fn fn, void *arg);
+/* EVALSHA with NOSCRIPT fallback to EVAL. words: keys, then arguments, as they go over the wire (redis/command.h);
+ * taken in any case. fn is called exactly once (possibly before this returns, when refused). What the scripts take and
+ * answer stands in redis/scripts/. Made by redis/call.h. */
+struct redis_words {
+    enum redis_script script;
+    size_t key_count, arg_count;
+    struct text words;
+};
+void redis_eval(struct redis *redis, struct redis_words *words, redis_fn fn, void *arg);
 
 /* Writes the calls made so far now, instead of when the loop polls next: for a caller whose turn has long work behind
  * it. Does nothing inside a reply's callback. May find the connection lost: then pending calls are answered before it

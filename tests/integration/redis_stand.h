@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "loop/loop.h"
+#include "redis/call.h"
 #include "redis/redis.h"
 
 #include <arpa/inet.h>
@@ -229,24 +230,13 @@ static inline void on_answer(void *arg, const struct redis_value *value, bool se
     answer->at_ms = clock_mono_ms();
 }
 
-static inline size_t count_words(const char *const *words) {
-    size_t count = 0;
-    while (words[count] != NULL) count++;
-    return count;
-}
-
 /* keys and args end with NULL. */
 static inline void eval(struct stand *stand, enum redis_script script, const char *const *keys, const char *const *args,
                         struct answer *answer) {
-    struct text texts[2 * REPLY_SLOTS] = {0};
-    size_t key_count = count_words(keys);
-    size_t arg_count = count_words(args);
-    for (size_t i = 0; i < key_count + arg_count; i++) {
-        texts[i] = text_new(0);
-        text_add_str(&texts[i], i < key_count ? keys[i] : args[i - key_count]);
-    }
-    redis_eval(stand->redis, script, texts, key_count, texts + key_count, arg_count, on_answer, answer);
-    for (size_t i = 0; i < key_count + arg_count; i++) text_done(&texts[i]);
+    AUTO_CALL call = call_new(script);
+    while (*keys != NULL) call_add_key(&call, *keys++);
+    while (*args != NULL) call_add_str(&call, *args++);
+    call_send(&call, stand->redis, on_answer, answer);
 }
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -243,12 +243,11 @@ static void on_first(void *arg, const struct redis_value *value, bool sent) {
 static void flush__when_in_a_callback__then_left_to_the_loop(void **state) {
     struct stand *stand = stand_begin(1000);
     struct chain chain = {.stand = stand};
-    struct text words[3] = {text_new(0), text_new(0), text_new(0)};
-    text_add_str(&words[0], "k");
-    text_add_str(&words[1], "o");
-    text_add_str(&words[2], LEASE);
-    redis_eval(stand->redis, SCRIPT_TRAIN_RENEW, words, 1, words + 1, 2, on_first, &chain);
-    for (int i = 0; i < 3; i++) text_done(&words[i]);
+    AUTO_CALL call = call_new(SCRIPT_TRAIN_RENEW);
+    call_add_key(&call, "k");
+    call_add_str(&call, "o");
+    call_add_str(&call, LEASE);
+    call_send(&call, stand->redis, on_first, &chain);
     run_until(stand, is_answered, &chain.second);
     assert_int_equal(chain.first.len, 1);
     assert_int_equal(chain.second.len, 1);
@@ -329,12 +328,10 @@ static void on_released(void *arg, const struct redis_value *value, bool sent) {
 }
 
 static void release_by_token(struct stand *stand) {
-    struct text words[2] = {text_new(0), text_new(0)};
-    text_add_str(&words[0], "k");
-    text_add_str(&words[1], "o");
-    redis_eval(stand->redis, SCRIPT_TRAIN_RELEASE, words, 1, words + 1, 1, on_released, stand);
-    text_done(&words[0]);
-    text_done(&words[1]);
+    AUTO_CALL call = call_new(SCRIPT_TRAIN_RELEASE);
+    call_add_key(&call, "k");
+    call_add_str(&call, "o");
+    call_send(&call, stand->redis, on_released, stand);
 }
 
 /* Freezes the server with an acquire on its way, lets the breaker open, thaws. Leaves when the breaker has closed. */
