@@ -25,7 +25,7 @@ local terms = {holder = 'holder', ttl = tonumber(ARGV[2]), grant = 'g', owner = 
 for number = 0, tonumber(ARGV[1]) - 1 do
     local name = string.format('bench/%012d', number)
     if redis.call('EXISTS', name) == 0 then
-        grant(name, terms, '1:bench', clock())
+        grant(name, terms, '1:bench', clock(), {})
     end
 end
 return 0
@@ -34,10 +34,18 @@ NAME = "bench/@c@"
 TOKEN = "bench-token-@c@-00000000"
 
 
-def script(name):
-    """As the service loads it (embed.cmake)."""
-    parts = ("lock_common", "rw_common", "fair_common", name)
-    return "".join(open(os.path.join(SCRIPTS, f"{part}.lua"), encoding="utf-8").read() for part in parts)
+# As embed.cmake puts them together.
+PARTS = {"lock_acquire": ("lock_common", "lock_acquire"),
+         "lock_release": ("lock_common", "lock_release_one", "rw_common", "fair_common", "lock_release")}
+
+
+def script(*parts):
+    """The sources of these parts, one after the other."""
+    text = ""
+    for part in parts:
+        with open(os.path.join(SCRIPTS, f"{part}.lua"), encoding="utf-8") as source:
+            text += source.read()
+    return text
 
 
 def figures(result):
@@ -149,7 +157,7 @@ def _redis_ready(stand):
     redis = stand.redis
     redis.call("FLUSHALL")
     redis.call("HSET", "lockstock:fence", "marker", "1:bench", "n", 0)
-    return [redis.call("SCRIPT", "LOAD", script(name)) for name in ("lock_acquire", "lock_release")]
+    return [redis.call("SCRIPT", "LOAD", script(*parts)) for parts in PARTS.values()]
 
 
 def redis_steps(shas, name, holder):
