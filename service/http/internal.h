@@ -28,7 +28,6 @@
 
 #define LISTENERS_MAX 2
 #define HANGUP_WATCH_AFTER_MS 50         /* a request parked longer has its socket watched; most are answered before */
-#define HERE_FOR_US 2000                 /* who asked this short a while ago is believed to be there still */
 #define PATROL_PERIOD_MS 250             /* how late a time limit may strike */
 #define DRAIN_MAX ((size_t)16 << 20)     /* bytes of a refused body that are read off before we hang up */
 #define CONNECTION_MEMORY ((size_t)8192) /* headers of a request and of its reply; MHD clears it for every request */

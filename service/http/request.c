@@ -339,7 +339,7 @@ void request_peer(const struct request *request, char out[REQUEST_PEER_SIZE]) {
 /* Bytes of a next request may lie there; an end of the stream or an error is what a hang-up leaves. */
 bool request_is_here(const struct request *request) {
     if (fault_on(FAULT_NO_HANGUP_WATCH)) return true;
-    if (clock_mono_us() - request->received_us < HERE_FOR_US) return true;
+    if (request->parked_ms == 0) return true; /* its endpoint still runs: its bytes were read just now */
     char byte;
     ssize_t got = recv(request->client->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));

@@ -35,7 +35,7 @@ int64_t request_received_ms(const struct request *request);     /* monotonic */
 #define REQUEST_PEER_SIZE 48
 /* Numeric address of the client, without the port; "" when it is not known. */
 void request_peer(const struct request *request, char out[REQUEST_PEER_SIZE]);
-/* The client has not hung up, as far as the kernel knows now; or its request came only just now. */
+/* The client has not hung up, as far as the kernel knows now. Costs a system call once the endpoint has returned. */
 bool request_is_here(const struct request *request);
 
 /* -- the answer */
