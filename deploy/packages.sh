@@ -25,7 +25,7 @@ packages_of() {
     lint) echo clang clang-format clang-tidy shellcheck python3 python3-yaml ;;
     interop) echo default-jdk-headless maven "$node" ;;
     valkey) echo valkey-server ;;
-    bench) echo wrk python3 python3-pymysql ;;
+    bench) echo wrk python3 python3-pymysql etcd-server ;;
     *)
         echo "packages: no group '$1'" >&2
         exit 2

@@ -14,9 +14,6 @@ from stand import ROOT, Stand
 from table import goals, markdown
 
 
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
-
-
 def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
@@ -32,11 +29,13 @@ def arguments():
     parser.add_argument("--calm", type=int, default=0, metavar="SECONDS",
                         help="wait so long at most, before each run, for others to use less than that (0)")
     parser.add_argument("--again", type=int, default=3, help="how often a run is made again (3)")
+    parser.add_argument("--about", choices=("orders", "locks", "all"), default="all", help="rows of these alone (all)")
     parser.add_argument("--only", default="", help="rows whose name holds one of these words, separated by ;")
     parser.add_argument("--skip", default="", help="and none of these")
     parser.add_argument("--quick", action="store_true", help="one run of 3 s: does it all work?")
     parser.add_argument("--strict", action="store_true", help="a missed goal is a failure")
-    parser.add_argument("--out", help="file for the Markdown; in a document, between <!-- bench:begin --> and <!-- bench:end -->")
+    parser.add_argument("--out", help="file for the Markdown; in a document, between <!-- bench:begin --> and "
+                        "<!-- bench:end -->; with --about locks, between <!-- locks:begin --> and <!-- locks:end -->")
     parser.add_argument("--json", help="file for all figures")
     parser.add_argument("--folder", default=os.path.join(ROOT, ".dev", "bench"), help="data of the servers (.dev/bench)")
     chosen = parser.parse_args()
@@ -51,7 +50,9 @@ def words_of(text):
 
 def chosen_rows(plan, chosen):
     wanted, unwanted = words_of(chosen.only), words_of(chosen.skip)
-    return [name for name in plan.names() if (not wanted or any(word in name for word in wanted))
+    about = {"all": lambda name: True, "locks": lambda name: name in plan.of_locks,
+             "orders": lambda name: name not in plan.of_locks}[chosen.about]
+    return [name for name in plan.names() if about(name) and (not wanted or any(word in name for word in wanted))
             and not any(word in name for word in unwanted)]
 
 
@@ -76,14 +77,15 @@ def measure(chosen):
     return plan, times, soaked
 
 
-def write(path, text):
+def write(path, marks, text):
     """The whole file, or in a document only what stands between the marks."""
+    begin, end = f"<!-- {marks}:begin -->", f"<!-- {marks}:end -->"
     kept = ["", ""]
     if os.path.exists(path):
         with open(path, encoding="utf-8") as old:
             document = old.read()
-        if BEGIN in document and END in document:
-            kept = [document.split(BEGIN)[0] + BEGIN + "\n", END + document.split(END)[1]]
+        if begin in document and end in document:
+            kept = [document.split(begin)[0] + begin + "\n", end + document.split(end)[1]]
     with open(path, "w", encoding="utf-8") as out:
         out.write(kept[0] + text + kept[1])
 
@@ -97,7 +99,7 @@ def main():
     text = markdown(runs, times, soaked)
     print(text)
     if chosen.out:
-        write(chosen.out, text)
+        write(chosen.out, "locks" if chosen.about == "locks" else "bench", text)
     if chosen.json:
         with open(chosen.json, "w", encoding="utf-8") as out:
             json.dump({"runs": runs, "soak": soaked}, out, indent=1)

@@ -233,6 +233,7 @@ class Etcd:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+PEER = os.path.join(ROOT, "build", "interop", "redisson-4")  # made by tests/interop/run.sh --build
 ETCD_NAME = "name@c@xx"  # base64 of whatever it may be
 
 
@@ -256,12 +257,8 @@ def etcd_cycles(one_lease):
 
 def redisson_cycles(stand, times):
     """64 threads, each with its own RLock: lock and unlock through one client, in the process that wants the lock."""
-    classes = os.path.join(ROOT, "build", "interop", "redisson-4")
-    if not os.path.isdir(classes):
-        raise RuntimeError("the Java peer is not built: tests/interop/run.sh builds it")
     stand.redis.call("FLUSHALL")
-    path = f"{classes}/classes:{classes}/lib/*"
-    argv = ["java", "-cp", path, "lockstock.interop.Cycles", str(stand.redis.port), str(CONNECTIONS), str(times.warmup + 3),
+    argv = ["java", "-cp", f"{PEER}/classes:{PEER}/lib/*", "lockstock.interop.Cycles", str(stand.redis.port), str(CONNECTIONS), str(times.warmup + 3),
             str(times.seconds)]
     cpu = stand.cpu({})
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
@@ -272,18 +269,20 @@ def redisson_cycles(stand, times):
 
 
 def lock_rows(with_service):
-    """All of them, by name."""
-    return {
+    """By name; without what this machine does not have."""
+    rows = {
         "locks 64": service_cycles(with_service),
         "locks 64, 2 loops": service_cycles(with_service, {"LOCKSTOCK_LOOPS": 2}),
         "locks 64 beside 10,000 held and 5,000 waiting": service_cycles(with_service, crowd=Crowd),
         "hand-over, 1,000 waiting": hand_over(with_service),
         "Redis alone, both scripts in turn": redis_cycles,
         "Redis alone, redis-benchmark": redis_benchmark,
-        "etcd, a lease each": etcd_cycles(False),
-        "etcd, one lease": etcd_cycles(True),
-        "Redisson in its JVM": redisson_cycles,
     }
+    if shutil.which("etcd"):
+        rows.update({"etcd, a lease each": etcd_cycles(False), "etcd, one lease": etcd_cycles(True)})
+    if os.path.isdir(PEER) and shutil.which("java"):
+        rows["Redisson in its JVM"] = redisson_cycles
+    return rows
 
 
 __all__ = ["lock_rows"]

@@ -192,7 +192,8 @@ class Plan:
         self._rows["queue full to the brim"] = overload(QUEUE_SMALL, 0)
         self._rows["queue twice over, refused wait"] = overload(2 * QUEUE_SMALL, BACKOFF_MS)
         self._rows["queue twice over, refused ask again at once"] = overload(2 * QUEUE_SMALL, 0)
-        self._rows.update(lock_rows(_with_service))
+        self.of_locks = lock_rows(_with_service)
+        self._rows.update(self.of_locks)
 
     def _train_of_hot(self):
         runs = self.runs.get("hot 256", [])

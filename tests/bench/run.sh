@@ -9,4 +9,8 @@ if [[ -z ${LOCKSTOCK_BENCH_BIN:-} ]]; then
     deploy/packages.sh build
     deploy/build.sh release lockstock bench_load bench_seed_way bench_bare_loop
 fi
+# The row of Redisson needs Java and its libraries; where they cannot be had the row is left out.
+if [[ " $* " != *" --quick "* ]] && command -v mvn >/dev/null; then
+    tests/interop/run.sh --build || echo "bench: without the row of Redisson" >&2
+fi
 exec /usr/bin/python3 tests/bench/bench.py "$@"

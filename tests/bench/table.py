@@ -27,6 +27,18 @@ def _ratio(runs, name, over, figure="rate"):
     return median(runs[name], figure)[0] / bottom if bottom else None
 
 
+LOCKS = "locks 64"
+LOCK_GOALS = [("Redis alone, redis-benchmark", 0.45), ("Redis alone, both scripts in turn", 0.45),
+              ("etcd, a lease each", 20), ("etcd, one lease", 6)]
+
+
+def lock_goals(runs):
+    """Cycles of taking and releasing a lock, to what else could do the same."""
+    wanted = [(f"{LOCKS}: cycles to those of {over}", _ratio(runs, LOCKS, over), bound, True) for over, bound in LOCK_GOALS]
+    crowded = f"{LOCKS} beside 10,000 held and 5,000 waiting"
+    return wanted + [(f"{crowded}: cycles to those without", _ratio(runs, crowded, LOCKS), 0.5, True)]
+
+
 def goals(runs, soak=None):
     """The goals whose rows were run."""
     whole = "bare transaction and two Redis trips"
@@ -44,10 +56,15 @@ def goals(runs, soak=None):
         ("twice the queue's connections, refused ask again at once: orders to the peak",
          _ratio(runs, "queue twice over, refused ask again at once", "queue full to the brim"), 0.9, True),
     ]
+    wanted += lock_goals(runs)
     found = [Goal(title, value, bound, at_least) for title, value, bound, at_least in wanted if value is not None]
     for name in ("queue twice over, refused wait", "queue twice over, refused ask again at once"):
         if name in runs:
             found.append(Goal(f"{name}: p99 of a refusal", median(runs[name], "refused_p99")[0] / 1000, 50, False, "ms"))
+    line = "hand-over, 1,000 waiting"
+    for figure, bound in (("p50", 1), ("p99", 5)):
+        if line in runs:
+            found.append(Goal(f"{line}: {figure}", median(runs[line], figure)[0] / 1000, bound, False, "ms"))
     if soak:
         rss = soak["rss_kib"]
         found.append(Goal(f"resident memory after {soak['seconds']} s to after a tenth of it", rss[-1] / rss[0], 1.05,
@@ -66,6 +83,7 @@ def _extras(runs):
     for figure, form in (("train", "trains of {:.0f}"), ("tries", "{:.1f} lock tries per order"),
                          ("conflicts", "{:.0f} conflicts"), ("busy", "{:.0f} without the lock in 3 s"),
                          ("refused_rate", "{:,.0f} refusals/s"), ("transaction_p50", "transaction p50 {:.0f} µs"),
+                         ("acquires", "{:,.0f} acquires/s"), ("releases", "{:,.0f} releases/s"),
                          ("redis_p50", "two Redis trips p50 {:.0f} µs"), ("driver_us", "driver {:.0f} µs a request")):
         if figure in runs[0]:
             said.append(form.format(median(runs, figure)[0]))
@@ -93,9 +111,10 @@ def markdown(runs, times, soak=None):
     count = max(len(r) for r in runs.values()) if runs else 0
     lines = ["| ratio of medians | measured | goal | met |", "|---|---|---|---|"]
     lines += [goal.row() for goal in goals(runs, soak)]
-    lines += ["", f"{count} run(s) of {times.seconds} s each, rows in turn; median [least–most]. Queue rows: "
+    lines += ["", f"{count} run(s) of {times.seconds} s each, rows in turn; median [least–most]. A cycle takes and releases a "
+              "lock. Queue rows: "
               f"`LOCKSTOCK_QUEUE_MAX={QUEUE_SMALL}`. Cores: service / MariaDB / Redis / driver / others.", "",
-              "| row | orders/s | p50 ms | p99 ms | cores | more |", "|---|---|---|---|---|---|"]
+              "| row | orders or cycles/s | p50 ms | p99 ms | cores | more |", "|---|---|---|---|---|---|"]
     lines += [_row(name, r) for name, r in runs.items()]
     if soak:
         lines += ["", f"Soak of {soak['seconds']} s, {soak['orders']:,} orders; resident KiB at each tenth: "
