@@ -1,11 +1,12 @@
 #!/bin/bash
-# tests/interop/run.sh [TEST…] (make test-interop): builds the peers and runs tests/interop/test_*.py, or the tests named
-# (test_redisson.Redisson4RLock), against real jars of Redisson and ShedLock, node-redisson and this tree's service, on
-# private servers.
+# tests/interop/run.sh [--build | TEST…] (make test-interop): builds the peers and runs tests/interop/test_*.py, or the
+# tests named (test_redisson.Redisson4RLock), against real jars of Redisson and ShedLock, node-redisson and this tree's
+# service, on private servers. --build only builds the peers.
 #   LOCKSTOCK_BIN   another binary than build/lockstock
 # The libraries are those of tests/interop/versions, tests/interop/java/pom.xml and tests/interop/node/package-lock.json. The first run fetches them
 # with mvn and npm; later ones, and those on a machine whose caches have them, need no network. All that is made lies in
-# build/interop. The last line tells how many tests ran; the exit status is 0 only when none failed.
+# build/interop. The last line tells how many tests ran; the exit status is 0 only when none failed, and 75 when none ran
+# because a library could not be fetched: that says nothing of this tree.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 here=tests/interop
@@ -18,11 +19,17 @@ stop() {
     exit 1
 }
 
+# What was to be fetched could not be: that is no word about this tree.
+not_run() {
+    echo "interop: NOT RUN: $*; nothing was tested" >&2
+    exit 75
+}
+
 # Another distribution of the tools than Debian's serves as well.
 tools() {
     local tool
     for tool in javac mvn node npm; do
-        command -v "$tool" >/dev/null || deploy/packages.sh interop || stop "packages are missing"
+        command -v "$tool" >/dev/null || deploy/packages.sh interop || not_run "Java, Maven or Node is missing"
     done
 }
 
@@ -31,12 +38,23 @@ is_made() {
     [[ $(cat "$1/made" 2>/dev/null) == "$2" && -z $(find "${@:3}" -newer "$1/made" -print -quit) ]]
 }
 
+# What mvn and npm say when they got no answer, or not a library.
+NO_ANSWER='Could not (resolve|transfer|find artifact)|No plugin found for prefix|could not be resolved|Unknown host|Connection (refused|reset|timed out)|timed out|npm (error|ERR!) (network|code E(NOTFOUND|AI_AGAIN|CONN|TIMEDOUT|[45][0-9][0-9]))'
+FETCH_TRIES=3
+FETCH_S=600 # of one try
+
 # First from the caches alone: a registry that is away, or slow, must not matter to who has everything.
 in_or_online() {
-    "$@" --offline >"$log" 2>&1 || "$@" >"$log" 2>&1 || {
-        tail -n 30 "$log" >&2
-        stop "$1 failed (all of it: $log)"
-    }
+    local try
+    "$@" --offline >"$log" 2>&1 && return
+    for ((try = 1; try <= FETCH_TRIES; try++)); do
+        timeout "$FETCH_S" "$@" >"$log" 2>&1 && return
+        (($? == 124)) || grep -qE "$NO_ANSWER" "$log" || break
+        echo "interop: $1 got no answer, try $try of $FETCH_TRIES" >&2
+    done
+    tail -n 30 "$log" >&2
+    ((try > FETCH_TRIES)) || stop "$1 failed (all of it: $log)"
+    not_run "$1 could not fetch a library (all of it: $log)"
 }
 
 java_peer() {
@@ -74,6 +92,7 @@ while read -r name version; do
     java_peer "$name" "$version" </dev/null
 done <"$here/versions"
 node_peer
+[[ ${1:-} != --build ]] || exit 0
 service
 if (($#)); then
     what=(-v "$@")
