@@ -60,6 +60,12 @@ const struct route service_routes[] = {
     {HTTP_DELETE, "/v1/schedules/{name}", schedules_delete_one, SCOPE_SCHEDULES, 0},
     {HTTP_GET, "/v1/schedules/{name}", schedules_get_one, SCOPE_SCHEDULES, 0},
 
+    {HTTP_GET, "/v1/outbox", outbox_list_all, SCOPE_EVENTS, 0},
+    {HTTP_POST, "/v1/outbox/replay", outbox_replay_all, SCOPE_ADMIN, 0},
+    {HTTP_GET, "/v1/outbox/{eventId}", outbox_get_one, SCOPE_EVENTS, 0},
+    {HTTP_POST, "/v1/outbox/{eventId}/replay", outbox_replay_one, SCOPE_EVENTS, 0},
+    {HTTP_POST, "/v1/outbox/{eventId}/discard", outbox_discard_one, SCOPE_EVENTS, 0},
+
     {HTTP_POST, "/v1/webhooks", webhooks_create, SCOPE_EVENTS, 0},
     {HTTP_GET, "/v1/webhooks", webhooks_list_all, SCOPE_EVENTS, 0},
     {HTTP_GET, "/v1/webhooks/{webhookId}", webhooks_get_one, SCOPE_EVENTS, 0},

@@ -60,6 +60,12 @@ void schedules_delete_one(struct request *request);
 void schedules_get_one(struct request *request);
 void schedules_list_all(struct request *request);
 
+void outbox_list_all(struct request *request);
+void outbox_get_one(struct request *request);
+void outbox_replay_one(struct request *request);
+void outbox_discard_one(struct request *request);
+void outbox_replay_all(struct request *request);
+
 void webhooks_create(struct request *request);
 void webhooks_list_all(struct request *request);
 void webhooks_get_one(struct request *request);

@@ -23,7 +23,10 @@ static void set_failure(struct db_stmt *stmt, unsigned first, void *arg, size_t 
 /* The event's own status is for those who look; the failure decides. */
 static RESULT tell(struct db *db, const struct outbox_failure *failure) {
     struct db_stmt *stmt;
-    TRY(db_statement(db, "UPDATE outbox_events SET status = ?, retry_count = ? WHERE id = ?", &stmt));
+    TRY(db_statement(db,
+                     "UPDATE outbox_events SET status = IF(status IN ('FAILED', 'DISCARDED'), status, ?), retry_count "
+                     "= ? WHERE id = ?",
+                     &stmt));
     db_set_str(stmt, 0, failure->failed ? "FAILED" : "PENDING");
     db_set_i64(stmt, 1, failure->attempts);
     db_set_i64(stmt, 2, failure->id);
@@ -35,7 +38,8 @@ RESULT outbox_failures_put(struct db *db, const char *sink, const struct outbox_
     struct many many = {.head = "INSERT INTO outbox_failures (sink, id, part, aggregate_id, status, attempts, "
                                 "available_at, error, created_at) VALUES ",
                         .group = "(?,?,?,?,?,?,UTC_TIMESTAMP(6) + INTERVAL ? * 1000 MICROSECOND,?,UTC_TIMESTAMP(6))",
-                        .tail = " ON DUPLICATE KEY UPDATE status = VALUES(status), attempts = VALUES(attempts), "
+                        .tail = " ON DUPLICATE KEY UPDATE status = IF(status = 'DISCARDED', status, VALUES(status)), "
+                                "attempts = VALUES(attempts), "
                                 "available_at = VALUES(available_at), error = VALUES(error)",
                         .columns = 8,
                         .set = set_failure,

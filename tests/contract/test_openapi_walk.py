@@ -15,6 +15,7 @@ from support.lock_walk import LockWalk
 from support.resp import JavaLock
 from support.schedule_walk import NOBODY, ScheduleWalk
 from support.wait import eventually
+from support.outbox_walk import NO_EVENT, OutboxWalk
 from support.webhook_walk import NO_WEBHOOK, WebhookWalk
 
 # Codes that need a broken world or a race; test_503 meets SYS-011, the suites named in test_errors.py meet the others.
@@ -24,7 +25,7 @@ LOCKS = ("/v1/locks", "/v1/semaphores", "/v1/fences")
 BODY_MAX = 1024 * 1024
 
 
-class Walk(LockWalk, ScheduleWalk, WebhookWalk, Case):
+class Walk(LockWalk, ScheduleWalk, OutboxWalk, WebhookWalk, Case):
     ENV = {"LOCKSTOCK_LOCK_WAIT_MS": 200, "LOCKSTOCK_REDIS_TIMEOUT_MS": 2000}
 
     @classmethod
@@ -47,7 +48,7 @@ class Walk(LockWalk, ScheduleWalk, WebhookWalk, Case):
         return reply
 
     def concrete(self, path, number="1"):
-        known = {"slug": "insufficient-stock"} | ({"webhookId": NO_WEBHOOK} if number == "1" else {})
+        known = {"slug": "insufficient-stock"} | ({"webhookId": NO_WEBHOOK, "eventId": NO_EVENT} if number == "1" else {})
         return re.sub(r"{(\w+)}", lambda m: known.get(m[1], number), path)
 
     def wrong(self, path):
@@ -313,7 +314,7 @@ class Walk(LockWalk, ScheduleWalk, WebhookWalk, Case):
         for part in (self.walk_products, self.walk_inventory, self.walk_orders, self.walk_actions, self.walk_status_keys,
                      self.walk_reservations, self.walk_compensations, self.walk_busy, self.walk_audit,
                      self.walk_gone, self.walk_operations,
-                     self.walk_locks, self.walk_queues, self.walk_schedules, self.walk_webhooks, self.everywhere,
+                     self.walk_locks, self.walk_queues, self.walk_schedules, self.walk_outbox, self.walk_webhooks, self.everywhere,
                      self.walk_redis_away):
             with self.subTest(part.__name__):
                 part()
@@ -367,7 +368,7 @@ class Walk(LockWalk, ScheduleWalk, WebhookWalk, Case):
                 body = self.fitting(operation) if "requestBody" in operation else None
                 self.walk(503, method, path.replace("/v1/orders/{id}", order).replace("{id}", "1")
                           .replace("{productId}", "5001").replace("{name}", "walk").replace("{queue}", "walk")
-                          .replace("{orderId}", "1").replace("{webhookId}", NO_WEBHOOK)
+                          .replace("{orderId}", "1").replace("{webhookId}", NO_WEBHOOK).replace("{eventId}", NO_EVENT)
                           .replace("{deliveryId}", "1"), body, **away)
         self.assertEqual(self.walk(200, "GET", "/readyz").json, {"status": "degraded", "degraded": ["mysql"]})
         self.stack.mysql.start()

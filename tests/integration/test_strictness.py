@@ -106,6 +106,12 @@ BODIES = [
     ("POST", "/v1/inventory/1/adjustments", {"delta": 1, "reason": ""}, "#/reason"),
     ("POST", "/v1/inventory/1/adjustments", {"delta": 2**53, "reason": "r"}, "#/delta"),
     ("POST", "/v1/compensations/1/resolve", {"x": 1}, "#/x"),
+    ("POST", "/v1/outbox/replay", {}, "#/status"),
+    ("POST", "/v1/outbox/replay", {"status": "PENDING"}, "#/status"),
+    ("POST", "/v1/outbox/replay", {"status": "FAILED", "x": 1}, "#/x"),
+    ("POST", "/v1/outbox/00000000-0000-7000-8000-000000000000/replay", {"x": 1}, "#/x"),
+    ("POST", "/v1/outbox/00000000-0000-7000-8000-000000000000/discard", {"x": 1}, "#/x"),
+    ("POST", "/v1/outbox/nothing/replay", {}, "#/eventId"),
 ]
 
 
