@@ -1,5 +1,6 @@
 /* Commands on an existing order or reservation that may move stock need its lines before they can board. Lines never
    change, so they are read ahead, for all waiting riders in one query; one query at a time. */
+#include "base/log.h"
 #include "base/memory.h"
 #include "facade/answer.h"
 #include "facade/internal.h"
@@ -54,9 +55,15 @@ static RESULT read_lines(struct lookup *lookup, struct db *db) {
     return OK;
 }
 
+/* A connection that broke since its last use costs a new one, not its riders their answer: as of trips and reads. */
 static void run(struct db_job *job, struct db *db) {
     struct lookup *lookup = CONTAINER_OF(job, struct lookup, job);
+    struct db *fresh = NULL;
     lookup->result = read_lines(lookup, db);
+    if (lookup->result.code != ERROR_STORE_LOST || failed(pool_connect(lookup->facade->pool, &fresh))) return;
+    lookup->found_count = 0;
+    lookup->result = read_lines(lookup, fresh);
+    fresh = db_close(fresh);
 }
 
 /* Where the lines of a subject begin. */
@@ -89,6 +96,7 @@ static void done(struct db_job *job) {
     struct facade *facade = lookup->facade;
     struct result result = failed(job->connection) ? job->connection : lookup->result;
     struct list riders;
+    if (failed(result)) LOG(LOG_WARN, "lookup.failed", LOGI("orders", lookup->count + lookup->ref_count), LOGR(result));
     list_init(&riders);
     list_move_all(&riders, &facade->lookups);
     struct list *node;
