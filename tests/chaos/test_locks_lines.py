@@ -14,17 +14,18 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import main  # pylint: disable=wrong-import-position
+from support.client import Http
 from support.holders import FULL, Wire, acquire, lock_path
 from support.locks import LockCase, Parked
 from support.wait import SLOW, eventually
 
 LINE = 1000
 CROWD = 10000
+CROWD_USED = 5000
 CROWD_SERVED = CROWD if FULL else 500
 DESCRIPTORS = CROWD + 300
 WAITER_BYTES_MAX = 8192
-# So long that a crowd on a busy machine does not count as a Redis that is away: that is the breaker's own test.
-ENV = {"LOCKSTOCK_REDIS_TIMEOUT_MS": "5000"}
+USED_BYTES_MAX = 12288  # of a connection that has carried a request: the library keeps its 8 KiB
 LOCAL_HANDOVERS = 8  # in a row while others wait (locks/internal.h)
 
 
@@ -34,7 +35,7 @@ class LineCase(LockCase):
     def serve(self, count=1, faults=None):
         self.services[:] = []
         for name in "ab"[:count]:
-            one = self.instance(name, faults=faults, env=ENV).start()
+            one = self.instance(name, faults=faults).start()
             self.addCleanup(one.kill)
         self.until_redis()
         self.http = self.client()
@@ -156,6 +157,22 @@ class Turns(LineCase):
         self.assertGreater(self.overtaken("no-yield"), 4 * LOCAL_HANDOVERS)
 
 
+class Used:
+    """A connection that has carried a request, and then waits for a lock."""
+
+    def __init__(self, port, path):
+        self.path, self._client = path, Http(port, timeout_s=60)
+        self._client.get("/healthz")
+
+    def wait(self):
+        data = b'{"waitMs": 300000, "ttlMs": 120000}'
+        head = f"PUT {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        self._client._socket.sendall((head + f"Content-Length: {len(data)}\r\n\r\n").encode() + data)  # pylint: disable=protected-access
+
+    def close(self):
+        self._client.close()
+
+
 class Crowd(LineCase):
 
     def rss(self, service):
@@ -185,6 +202,26 @@ class Crowd(LineCase):
         self.assert_problem(self.put(name, waitMs=1000), 429, "LCK-004")
         holder, rest = self.serve_some(holder, line, CROWD_SERVED)
         self.answer_rest(service, holder, rest)
+
+    def test_crowd__when_their_connections_have_been_used_before__then_little_memory_beside_these(self):
+        self.enough_descriptors()
+        service = self.serve()
+        name = self.name()
+        self.held(name, ttlMs=600000)
+        sizes, used = [self.rss(service)], []
+        for _ in range(CROWD_USED):
+            used.append(Used(service.port, self.path(name)))
+            self.addCleanup(used[-1].close)
+        sizes.append(self.rss(service))
+        for one in used:
+            one.wait()
+        eventually(lambda: self.waiters(name) == CROWD_USED, 20 * SLOW, "all are parked")
+        sizes.append(self.rss(service))
+        connection, waiter = ((after - before) / CROWD_USED for before, after in zip(sizes, sizes[1:]))
+        print(f"    {waiter:.0f} bytes a waiter, beside {connection:.0f} of its connection", file=sys.stderr)
+        if SLOW == 1:
+            self.assertLessEqual(waiter, WAITER_BYTES_MAX / 2)
+            self.assertLessEqual(connection, USED_BYTES_MAX)
 
     def serve_some(self, holder, waiting, count):
         """Hand-over by hand-over, to whoever it is; (the holder, those who wait on)."""
