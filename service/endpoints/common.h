@@ -34,6 +34,7 @@ struct read {
     struct request *request; /* NULL: the client hung up */
     struct pool *pool;
     struct result (*work)(struct read *read, struct db *db);
+    void (*lost)(struct read *read); /* may be NULL: the work was done, and its answer was not written whole */
 
     bool once; /* not again after a COMMIT that was not answered: what it does must not be done twice */
 
@@ -59,8 +60,6 @@ struct read {
     bool more;                      /* there was one beyond the limit */
 };
 struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db));
-/* The same as the first member of a larger record of this size. */
-struct read *read_new_in(size_t size, struct request *request, struct result (*work)(struct read *read, struct db *db));
 /* Parks the request and sends the read; SYS-011 when the queue of reads is full. */
 void read_start(struct read *read);
 /* Frees a read that was not started. */

@@ -1,4 +1,5 @@
 /* /v1/outbox: what was told to the sinks, what they refused, and what is to become of it. */
+#include "base/memory.h"
 #include "codec/bodies.h"
 #include "codec/outbox_documents.h"
 #include "endpoints/common.h"
@@ -65,7 +66,6 @@ static struct result write_whole(struct read *read, struct db *db) {
 /* -- what is done */
 
 struct deed {
-    struct read read; /* first */
     char credential[CREDENTIAL_NAME_MAX + 1], request_id[65];
     const char *sinks[SINKS_MAX];
     size_t sink_count;
@@ -75,25 +75,26 @@ static struct outbox_actor actor_of(const struct deed *deed) {
     return (struct outbox_actor){deed->credential, deed->request_id};
 }
 
-static struct deed *deed_new(struct request *request, struct result (*work)(struct read *, struct db *)) {
-    struct deed *deed = (struct deed *)read_new_in(sizeof *deed, request, work);
+static struct read *deed_new(struct request *request, struct result (*work)(struct read *, struct db *)) {
+    struct read *read = read_new(request, work);
+    struct deed *deed = read->own = mem_new(sizeof *deed);
     char ignored[1];
     (void)text_copy(deed->credential, sizeof deed->credential, request_credential(request)->name);
     (void)text_copy(deed->request_id, sizeof deed->request_id, request_id(request));
     if (failed(sinks_read(service_of(request)->config, deed->sinks, &deed->sink_count, ignored, sizeof ignored)))
         deed->sink_count = 0; /* looked at when the service started */
-    return deed;
+    return read;
 }
 
 static struct result replay(struct read *read, struct db *db) {
-    const struct deed *deed = (const struct deed *)read;
+    const struct deed *deed = read->own;
     const struct outbox_actor actor = actor_of(deed);
     TRY(outbox_replay(db, read->text, deed->sinks, deed->sink_count, &actor));
     return write_whole(read, db);
 }
 
 static struct result discard(struct read *read, struct db *db) {
-    const struct outbox_actor actor = actor_of((const struct deed *)read);
+    const struct outbox_actor actor = actor_of(read->own);
     TRY(outbox_discard(db, read->text, &actor));
     return write_whole(read, db);
 }
@@ -123,14 +124,14 @@ static void start_deed(struct request *request, struct result (*work)(struct rea
         reply_invalid(request, &errors);
         return;
     }
-    start(request, &deed_new(request, work)->read);
+    start(request, deed_new(request, work));
 }
 
 void outbox_replay_one(struct request *request) { start_deed(request, replay); }
 void outbox_discard_one(struct request *request) { start_deed(request, discard); }
 
 static struct result replay_all(struct read *read, struct db *db) {
-    const struct outbox_actor actor = actor_of((const struct deed *)read);
+    const struct outbox_actor actor = actor_of(read->own);
     int64_t count;
     TRY(outbox_replay_failed(db, &actor, &count));
     text_addf(&read->body, "{\"replayed\":%lld}", (long long)count);
@@ -145,5 +146,5 @@ void outbox_replay_all(struct request *request) {
         reply_invalid(request, &errors);
         return;
     }
-    read_start(&deed_new(request, replay_all)->read);
+    read_start(deed_new(request, replay_all));
 }

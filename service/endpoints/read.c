@@ -56,9 +56,26 @@ static void refuse(struct read *read, enum error error) {
     request_problem(read->request, error, read->detail, has_extras ? read->extras : NULL);
 }
 
+static void on_sent(void *arg, bool whole) {
+    struct read *read = arg;
+    if (!whole) read->lost(read);
+    free_read(read);
+}
+
+static void send_watched(struct read *read) {
+    request_on_sent(read->request, on_sent, read);
+    send(read);
+}
+
 static void done(struct db_job *job) {
     struct read *read = CONTAINER_OF(job, struct read, job);
     struct result result = failed(job->connection) ? job->connection : read->result;
+    bool is_watched = read->lost != NULL && !failed(result);
+    if (read->request != NULL && is_watched) {
+        send_watched(read);
+        return;
+    }
+    if (is_watched) read->lost(read);
     if (read->request != NULL && failed(result))
         refuse(read, (enum error)result.code);
     else if (read->request != NULL)
@@ -67,12 +84,7 @@ static void done(struct db_job *job) {
 }
 
 struct read *read_new(struct request *request, struct result (*work)(struct read *read, struct db *db)) {
-    return read_new_in(sizeof(struct read), request, work);
-}
-
-struct read *read_new_in(size_t size, struct request *request,
-                         struct result (*work)(struct read *read, struct db *db)) {
-    struct read *read = mem_new(size);
+    struct read *read = mem_new(sizeof *read);
     read->request = request;
     read->pool = service_of(request)->pool;
     read->work = work;

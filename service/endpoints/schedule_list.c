@@ -1,5 +1,6 @@
 /* GET /v1/schedules and /v1/schedules/{name}: what stands in the table, and our own jobs, also before their first run.
  */
+#include "base/memory.h"
 #include "codec/cursor.h"
 #include "endpoints/routes.h"
 #include "endpoints/schedules.h"
@@ -11,7 +12,7 @@
 #define CURSOR_SCHEDULES 's'
 
 struct listing {
-    struct read read; /* first */
+    struct read *read;
     const struct config *config;
     const struct credential *credential;
     char after[CURSOR_NAME_MAX + 1];
@@ -45,7 +46,7 @@ static void write_one(struct read *read, const struct config *config, const char
 }
 
 static struct result read_one(struct read *read, struct db *db) {
-    struct listing *listing = (struct listing *)read;
+    struct listing *listing = read->own;
     struct shedlock_row row;
     TRY(schedule_explain(read, shedlock_read(db, read->text, &row)));
     write_one(read, listing->config, read->text, &row);
@@ -53,7 +54,9 @@ static struct result read_one(struct read *read, struct db *db) {
 }
 
 static struct listing *listing_new(struct request *request, struct result (*work)(struct read *read, struct db *db)) {
-    struct listing *listing = (struct listing *)read_new_in(sizeof *listing, request, work);
+    struct listing *listing = mem_new(sizeof *listing);
+    listing->read = read_new(request, work);
+    listing->read->own = listing;
     listing->config = service_of(request)->config;
     listing->credential = request_credential(request);
     return listing;
@@ -63,15 +66,15 @@ void schedules_get_one(struct request *request) {
     const char *name = read_query(request, NULL, false) ? schedule_read_name(request) : NULL;
     if (name == NULL) return;
     struct listing *listing = listing_new(request, read_one);
-    (void)text_format(listing->read.text, sizeof listing->read.text, "%s", name);
-    read_start(&listing->read);
+    (void)text_format(listing->read->text, sizeof listing->read->text, "%s", name);
+    read_start(listing->read);
 }
 
 /* -- all */
 
 /* What the credential's prefixes do not cover takes its place in the page and is not shown. */
 static void add(struct listing *listing, const char *name, const struct shedlock_row *row) {
-    struct read *read = &listing->read;
+    struct read *read = listing->read;
     if (listing->examined == read->limit) {
         read->more = true;
         return;
@@ -102,9 +105,9 @@ static void add_row(void *arg, const char *name, const struct shedlock_row *row)
 
 static void end_list(struct listing *listing) {
     char cursor[CURSOR_NAME_SIZE];
-    struct text *body = &listing->read.body;
+    struct text *body = &listing->read->body;
     text_add_str(body, "],\"nextCursor\":");
-    if (listing->read.more) {
+    if (listing->read->more) {
         cursor_write_name(CURSOR_SCHEDULES, listing->last, cursor);
         json_write_string(body, cursor);
     } else {
@@ -114,7 +117,7 @@ static void end_list(struct listing *listing) {
 }
 
 static struct result read_all(struct read *read, struct db *db) {
-    struct listing *listing = (struct listing *)read;
+    struct listing *listing = read->own;
     listing->next_job = listing->examined = 0;
     list_begin(read);
     const int64_t limit = (int64_t)read->limit + 1;
@@ -136,9 +139,9 @@ void schedules_list_all(struct request *request) {
         return;
     }
     struct listing *listing = listing_new(request, read_all);
-    listing->read.limit = limit;
+    listing->read->limit = limit;
     memcpy(listing->after, after, sizeof after);
     for (int id = 0; id < JOB_COUNT; id++) listing->jobs[id] = job_of((enum job_id)id)->name;
     qsort(listing->jobs, JOB_COUNT, sizeof listing->jobs[0], by_name);
-    read_start(&listing->read);
+    read_start(listing->read);
 }

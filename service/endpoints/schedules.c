@@ -2,12 +2,16 @@
 #include "endpoints/schedules.h"
 
 #include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/memory.h"
 #include "codec/digest.h"
 #include "domain/lock.h"
 #include "endpoints/lock_reply.h"
 #include "endpoints/routes.h"
 #include "metrics/metrics.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define STATUS_CREATED 201
@@ -16,9 +20,8 @@
 
 enum { OUTCOME_GRANTED, OUTCOME_HELD };
 
-/* One PUT, PATCH or DELETE on its way. */
+/* One PUT, PATCH or DELETE on its way; the read owns it. */
 struct errand {
-    struct read read; /* first */
     char name[SCHEDULE_NAME_MAX + 1];
     char by[SCHEDULE_BY_MAX + 1];
     char token[SCHEDULE_TOKEN_SIZE];
@@ -78,12 +81,13 @@ static void name_by(const struct request *request, const char *given, char out[S
 
 typedef struct result (*work_fn)(struct read *read, struct db *db);
 
-static struct errand *errand_new(struct request *request, const char *name, const char *token, work_fn work) {
-    struct errand *errand = (struct errand *)read_new_in(sizeof *errand, request, work);
+static struct read *errand_new(struct request *request, const char *name, const char *token, work_fn work) {
+    struct read *read = read_new(request, work);
+    struct errand *errand = read->own = mem_new(sizeof *errand);
     (void)text_format(errand->name, sizeof errand->name, "%s", name);
     (void)text_format(errand->token, sizeof errand->token, "%s", token);
     mark_of(request, token, errand->mark);
-    return errand;
+    return read;
 }
 
 /* -- writing */
@@ -93,7 +97,8 @@ static struct shedlock_terms terms_of(const struct errand *errand) {
         .name = errand->name, .by = errand->by, .mark = errand->mark, .at_most_ms = errand->at_most_ms};
 }
 
-static void write_grant(struct errand *errand, const struct shedlock_row *row, int64_t asked_ms) {
+static void write_grant(struct read *read, const struct shedlock_row *row, int64_t asked_ms) {
+    const struct errand *errand = read->own;
     int64_t left_ms = row->lock.lock_until_ms - row->now_ms;
     const struct schedule_grant_view view = {.name = errand->name,
                                              .token = errand->token,
@@ -101,8 +106,8 @@ static void write_grant(struct errand *errand, const struct shedlock_row *row, i
                                              .locked_at_ms = row->lock.locked_at_ms,
                                              .lock_until_ms = row->lock.lock_until_ms,
                                              .safe_for_ms = lock_safe_for_ms(left_ms, clock_mono_ms() - asked_ms)};
-    document_schedule_grant(&errand->read.body, &view);
-    (void)text_format(errand->read.lock_token, sizeof errand->read.lock_token, "%s", errand->token);
+    document_schedule_grant(&read->body, &view);
+    (void)text_format(read->lock_token, sizeof read->lock_token, "%s", errand->token);
 }
 
 /* A whole character less rather than half of one. */
@@ -112,18 +117,18 @@ static void cut(char *text, size_t max) {
     text[max] = '\0';
 }
 
-static void write_locked(struct errand *errand, struct shedlock_row *row) {
+static void write_locked(struct read *read, struct shedlock_row *row) {
     AUTO_TEXT extras = text_new(0);
     cut(row->by, SHOWN_BY_MAX);
     const struct schedule_view view = {.by = row->by,
                                        .lock_until_ms = row->lock.lock_until_ms,
                                        .left_ms = row->held ? row->lock.lock_until_ms - row->now_ms : 0};
     members_schedule_locked(&extras, &view);
-    (void)text_copy(errand->read.extras, sizeof errand->read.extras, text_str(&extras));
+    (void)text_copy(read->extras, sizeof read->extras, text_str(&extras));
 }
 
 /* The table's reasons to refuse a name or a text. */
-static void write_unfit(struct errand *errand, const struct shedlock_row *row) {
+static void write_unfit(struct read *read, const struct shedlock_row *row) {
     struct field_errors errors = {0};
     AUTO_TEXT extras = text_new(0);
     if (row->name[0] != '\0')
@@ -131,7 +136,7 @@ static void write_unfit(struct errand *errand, const struct shedlock_row *row) {
     else
         field_errors_add(&errors, "/name", "it, or lockedBy, is longer than the columns of the table shedlock");
     field_errors_write(&extras, &errors);
-    (void)text_copy(errand->read.extras, sizeof errand->read.extras, text_str(&extras));
+    (void)text_copy(read->extras, sizeof read->extras, text_str(&extras));
 }
 
 struct result schedule_explain(struct read *read, struct result result) {
@@ -140,24 +145,51 @@ struct result schedule_explain(struct read *read, struct result result) {
     return result;
 }
 
+/* -- a grant that nobody got */
+
+struct giving_back {
+    struct db_job job; /* first */
+    struct errand errand;
+};
+
+/* What cannot be released now ends by itself. */
+static void run_give_back(struct db_job *job, struct db *db) {
+    const struct giving_back *giving = CONTAINER_OF(job, struct giving_back, job);
+    bool done = false;
+    struct result result = shedlock_release(db, giving->errand.name, giving->errand.mark, 0, &done);
+    if (failed(result) || !done) LOG(LOG_WARN, "schedule.not_given_back", LOGS("name", giving->errand.name));
+}
+
+static void end_give_back(struct db_job *job) { free(CONTAINER_OF(job, struct giving_back, job)); }
+
+/* Its token is known to nobody: no work begins under it, and nobody else would release it before lockAtMostFor. */
+static void give_back(struct read *read) {
+    if (fault_on(FAULT_NO_GIVE_BACK)) return;
+    struct giving_back *giving = mem_new(sizeof *giving);
+    giving->job = (struct db_job){.run = run_give_back, .done = end_give_back};
+    giving->errand = *(const struct errand *)read->own;
+    metric_add(METRIC_SCHEDULE_UNDELIVERED, 0, 1);
+    if (!pool_submit_read(read->pool, &giving->job)) free(giving);
+}
+
 /* -- PUT */
 
 static struct result take(struct read *read, struct db *db) {
-    struct errand *errand = (struct errand *)read;
+    struct errand *errand = read->own;
     const struct shedlock_terms terms = terms_of(errand);
     int64_t asked_ms = clock_mono_ms();
     struct shedlock_row row;
     bool granted;
     struct result result = shedlock_take(db, &terms, &row, &granted);
-    if (result.code == ERROR_INVALID_REQUEST) write_unfit(errand, &row);
+    if (result.code == ERROR_INVALID_REQUEST) write_unfit(read, &row);
     TRY(schedule_explain(read, result));
     metric_add(METRIC_SCHEDULE_GRANTS, granted ? OUTCOME_GRANTED : OUTCOME_HELD, 1);
     if (!granted) {
-        write_locked(errand, &row);
+        write_locked(read, &row);
         FAIL(SCHEDULE_LOCKED, 0);
     }
     read->http_status = STATUS_CREATED;
-    write_grant(errand, &row, asked_ms);
+    write_grant(read, &row, asked_ms);
     (void)text_format(read->location, sizeof read->location, "/v1/schedules/%s", errand->name);
     return OK;
 }
@@ -169,10 +201,12 @@ void schedules_put_one(struct request *request) {
     if (name == NULL || !read_body(request, &body)) return;
     text_random_hex(SCHEDULE_TOKEN_HEX / 2, hex);
     schedule_token_write(hex, body.at_least_ms, token);
-    struct errand *errand = errand_new(request, name, token, take);
+    struct read *read = errand_new(request, name, token, take);
+    struct errand *errand = read->own;
     errand->at_most_ms = body.at_most_ms;
     name_by(request, body.by, errand->by);
-    read_start(&errand->read);
+    read->lost = give_back;
+    read_start(read);
 }
 
 /* -- PATCH */
@@ -183,14 +217,14 @@ static struct result lose(void) {
 }
 
 static struct result extend(struct read *read, struct db *db) {
-    struct errand *errand = (struct errand *)read;
+    struct errand *errand = read->own;
     const struct shedlock_terms terms = terms_of(errand);
     int64_t asked_ms = clock_mono_ms();
     struct shedlock_row row;
     bool done;
     TRY(schedule_explain(read, shedlock_extend(db, &terms, errand->at_least_ms, &row, &done)));
     if (!done) return lose();
-    write_grant(errand, &row, asked_ms);
+    write_grant(read, &row, asked_ms);
     return OK;
 }
 
@@ -213,16 +247,17 @@ void schedules_patch_one(struct request *request) {
         reply_invalid_field(request, "/lockAtLeastFor", "cannot become longer than it was when the lock was taken");
         return;
     }
-    struct errand *errand = errand_new(request, name, token, extend);
+    struct read *read = errand_new(request, name, token, extend);
+    struct errand *errand = read->own;
     errand->at_most_ms = body.at_most_ms;
     errand->at_least_ms = at_least_ms;
-    read_start(&errand->read);
+    read_start(read);
 }
 
 /* -- DELETE */
 
 static struct result release(struct read *read, struct db *db) {
-    struct errand *errand = (struct errand *)read;
+    struct errand *errand = read->own;
     bool done;
     TRY(schedule_explain(read, shedlock_release(db, errand->name, errand->mark, errand->at_least_ms, &done)));
     if (!done) return lose();
@@ -236,7 +271,8 @@ void schedules_delete_one(struct request *request) {
     if (name == NULL) return;
     const char *token = read_token(request, &at_least_ms);
     if (token == NULL) return;
-    struct errand *errand = errand_new(request, name, token, release);
+    struct read *read = errand_new(request, name, token, release);
+    struct errand *errand = read->own;
     errand->at_least_ms = at_least_ms;
-    read_start(&errand->read);
+    read_start(read);
 }

@@ -8,6 +8,7 @@
       UTC, or a row shows by a locked_at in the future that somebody's is not. */
 #include "base/fault.h"
 #include "base/log.h"
+#include "metrics/metrics.h"
 #include "store/db_internal.h"
 #include "store/shedlock_internal.h"
 
@@ -59,6 +60,7 @@ static RESULT read_columns(struct db *db, struct shape *shape) {
     if (meta == NULL) DB_STMT_FAIL(stmt);
     for (unsigned i = 0; i < mysql_num_fields(meta); i++) take_column(shape, mysql_fetch_field_direct(meta, i));
     mysql_free_result(meta);
+    stmt->broken = true; /* prepared anew when it is asked again: the table may have been changed */
     return OK;
 }
 
@@ -146,6 +148,7 @@ RESULT shedlock_table_check(struct db *db) {
     struct shape shape = {0};
     TRY(look(db, &shape));
     const char *fault = fault_of(&shape);
+    metric_set(METRIC_SCHEDULE_REFUSED, 0, fault != NULL);
     if (fault != NULL) {
         refuse(&shape, fault, &told);
         FAIL(SCHEDULE_TABLE, 0);

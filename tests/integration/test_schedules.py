@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+import socket
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -250,6 +251,45 @@ class Schedules(Case):
         job = next(i for i in self.listed() if i["name"] == "outboxPollingJob")["job"]
         self.assertEqual(job, {"every": None, "lockAtMostFor": "PT5M", "lockAtLeastFor": "PT4S", "runs": 0, "skips": 0,
                                "failures": 0})
+
+
+class Undelivered(Case):
+    """A client that is gone before its grant: nobody knows the token."""
+
+    INSTANCES = 0
+    ENV = {"LOCKSTOCK_JOBS": "off"}
+
+    def gone_before_its_grant(self, faults=None):
+        """The end of locked_by once the row was taken for a client that had hung up: "#" or "~"."""
+        one = self.instance("a", faults=faults, env=self.ENV).start()
+        self.addCleanup(one.kill)
+        name = "t:" + secrets.token_hex(4)
+        self.db.run("INSERT INTO shedlock VALUES (%s, '2000-01-01', '2000-01-01', 'nobody')", name)
+        session = self.db.session()
+        self.addCleanup(session.close)
+        with session.cursor() as cursor:
+            cursor.execute("SELECT * FROM shedlock WHERE name=%s FOR UPDATE", (name,))
+        body = json.dumps({"lockAtMostFor": "PT10M", "lockAtLeastFor": "PT5M", "lockedBy": "gone"})
+        client = socket.create_connection(("127.0.0.1", one.port))
+        client.sendall(f"PUT /v1/schedules/{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+                       f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        eventually(lambda: self.row_waits() > 0, 5, "it waits for the row")
+        client.close()
+        eventually(lambda: one.metric("lockstock_http_client_gone_total") == 1, 5, "the hang-up was noticed")
+        session.rollback()
+        mark = lambda: self.db.value("SELECT locked_by FROM shedlock WHERE name=%s", name)[4:5]
+        eventually(lambda: mark() in "#~" and mark(), 5, "taken")
+        if faults is None:
+            eventually(lambda: one.metric("lockstock_schedule_undelivered_total") == 1, 5, "noticed")
+            eventually(lambda: mark() == "~", 5, "given back")
+            self.assertFalse(one.get(f"/v1/schedules/{name}").json["held"], "at once: nothing was done under it")
+        return mark()
+
+    def test_grant__when_its_client_is_gone__then_given_back(self):
+        self.assertEqual(self.gone_before_its_grant(), "~")
+
+    def test_grant__when_nobody_gives_it_back__then_it_stays(self):
+        self.assertEqual(self.gone_before_its_grant("no-give-back"), "#")
 
 
 class SchedulesAccess(Case):

@@ -1,4 +1,6 @@
 lockstock_unit_test(schedule domain)
+lockstock_unit_test(bodies_schedule codec)
+lockstock_unit_test(schedule_documents codec)
 lockstock_unit_test(job schedule fault_none base)
 
 # The same name twice must not compile: a program of one enum from such a table is built, and that has to fail.

@@ -32,6 +32,34 @@ static void schedule_by_is_good__when_odd__then_refused(void **state) {
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_false(schedule_by_is_good(bad[i]));
 }
 
+static void schedule_token_write__when_read__then_the_same(void **state) {
+    static const int64_t least[] = {0, 1, 30000, SCHEDULE_AT_MOST_MS_MAX};
+    const char hex[] = "0123456789abcdef0123456789abcdef";
+    for (size_t i = 0; i < sizeof least / sizeof least[0]; i++) {
+        char token[SCHEDULE_TOKEN_SIZE];
+        int64_t at_least_ms = -1;
+        schedule_token_write(hex, least[i], token);
+        assert_memory_equal(token, hex, SCHEDULE_TOKEN_HEX);
+        assert_true(schedule_token_read(token, &at_least_ms));
+        assert_int_equal(at_least_ms, least[i]);
+    }
+}
+
+static void schedule_token_read__when_none_of_ours__then_refused(void **state) {
+    static const char *const bad[] = {"",
+                                      "c0ffee00c0ffee00",
+                                      "c0ffee00c0ffee00c0ffee00c0ffee00",
+                                      "c0ffee00c0ffee00c0ffee00c0ffee00-",
+                                      "c0ffee00c0ffee00c0ffee00c0ffee00--1",
+                                      "c0ffee00c0ffee00c0ffee00c0ffee00-1x",
+                                      "c0ffee00c0ffee00c0ffee00c0ffee00-01",
+                                      "c0ffee00c0ffee00c0ffee00c0ffee00-86400001",
+                                      "C0FFEE00c0ffee00c0ffee00c0ffee00-1"};
+    int64_t at_least_ms;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (schedule_token_read(bad[i], &at_least_ms)) fail_msg("taken: %s", bad[i]);
+}
+
 static void schedule_round_of__when_anywhere_in_a_round__then_its_begin(void **state) {
     assert_int_equal(schedule_round_of(120000, MINUTE, 0), 120000);
     assert_int_equal(schedule_round_of(179999, MINUTE, 0), 120000);
@@ -80,6 +108,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedule_name_is_good__when_odd__then_refused),
         cmocka_unit_test(schedule_by_is_good__when_odd__then_refused),
+        cmocka_unit_test(schedule_token_write__when_read__then_the_same),
+        cmocka_unit_test(schedule_token_read__when_none_of_ours__then_refused),
         cmocka_unit_test(schedule_round_of__when_anywhere_in_a_round__then_its_begin),
         cmocka_unit_test(schedule_at_least_ms__when_the_period_is_short__then_room_is_left),
         cmocka_unit_test(schedule_decide__when_rows_differ__then_run_or_wait),
