@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "events/deliverer.h"
 #include "events/relays.h"
+#include "events/retention.h"
 #include "schedule/runner.h"
 #include "timeouts/payments.h"
 #include "timeouts/queues.h"
@@ -21,13 +22,19 @@ struct background {
 
 /* -- jobs */
 
+static struct result look_at_claims(struct job_run *run, void *arg) {
+    TRY(queues_look(run, arg));
+    return relays_free_expired(run, arg);
+}
+
 /* What each job does: {function, its argument}. A job without a row here is not run. */
 static void bind_jobs(const struct background *background, struct job_body bodies[JOB_COUNT]) {
     struct facade *facade = background->options.facade;
     bodies[JOB_orderTimeoutCancelJob] = (struct job_body){timeouts_cancel_unpaid, facade};
     bodies[JOB_orderReservationExpiryJob] = (struct job_body){timeouts_cancel_expired, facade};
     bodies[JOB_stockReservationSweepJob] = (struct job_body){timeouts_release_overdue, facade};
-    bodies[JOB_outboxPollingJob] = (struct job_body){queues_look, NULL};
+    bodies[JOB_outboxPollingJob] = (struct job_body){look_at_claims, NULL};
+    bodies[JOB_retentionJob] = (struct job_body){retention_run, NULL};
     if (background->payments != NULL)
         bodies[JOB_paymentReconcileJob] = (struct job_body){payments_feed, background->payments};
 }

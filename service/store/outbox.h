@@ -84,6 +84,8 @@ RESULT outbox_parts_advance(struct db *db, const struct outbox_hold *hold, const
 RESULT outbox_parts_renew(struct db *db, const struct outbox_hold *hold, int64_t lease_ms, bool *ret_ours);
 /* Others may claim them at once. What is lost already is no error. */
 RESULT outbox_parts_release(struct db *db, const struct outbox_hold *hold);
+/* Parts whose lease is over show no owner; whoever claims next takes them in any case. */
+RESULT outbox_parts_free_expired(struct db *db, uint64_t *ret_freed);
 /* This relay lives for life_ms more (0: it ends); *ret_living counts those that live. */
 RESULT outbox_relays_beat(struct db *db, const char *sink, const char *relay, int64_t life_ms, int64_t *ret_living);
 

@@ -104,6 +104,13 @@ RESULT outbox_parts_release(struct db *db, const struct outbox_hold *hold) {
     return execute_ours(stmt, 0, hold, &ours);
 }
 
+RESULT outbox_parts_free_expired(struct db *db, uint64_t *ret_freed) {
+    struct db_stmt *stmt;
+    TRY(db_statement(
+        db, "UPDATE outbox_parts SET lease_until = NULL, owner = NULL WHERE lease_until < UTC_TIMESTAMP(6)", &stmt));
+    return db_execute(stmt, ret_freed);
+}
+
 /* -- relays that live */
 
 static RESULT prolong(struct db *db, const char *sink, const char *relay, int64_t life_ms, uint64_t *ret_found) {
