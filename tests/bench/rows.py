@@ -6,6 +6,7 @@ so that a slow quarter of an hour of the machine falls on every row alike."""
 import statistics
 import time
 
+from claim_rows import claim_rows
 from lock_rows import lock_rows
 from stand import Checked, foreign_now, rss_kib, serve
 
@@ -194,6 +195,8 @@ class Plan:
         self._rows["queue twice over, refused ask again at once"] = overload(2 * QUEUE_SMALL, 0)
         self.of_locks = lock_rows(_with_service)
         self._rows.update(self.of_locks)
+        self._rows["hot 256, LOCKSTOCK_JOBS=off"] = orders(256, settings={"LOCKSTOCK_JOBS": 0})
+        self._rows.update(claim_rows(_with_service))
 
     def _train_of_hot(self):
         runs = self.runs.get("hot 256", [])

@@ -78,7 +78,7 @@ def foreign_now(pids, seconds):
     return cpu.cores(0)["foreign"]
 
 
-def _children_s():
+def children_s():
     use = resource.getrusage(resource.RUSAGE_CHILDREN)
     return use.ru_utime + use.ru_stime
 
@@ -123,12 +123,12 @@ class Stand(Stack):
     def tool(self, name, *arguments, beside=None):
         """Runs one of our C tools to its end; its JSON line, and the "cores" used meanwhile, also by the processes
         beside it (name: pid)."""
-        cpu, before = Cpu({**self.pids(), **(beside or {})}), _children_s()
+        cpu, before = Cpu({**self.pids(), **(beside or {})}), children_s()
         done = subprocess.run([os.path.join(BIN, "bench_" + name), *map(str, arguments)], capture_output=True,
                               text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"bench_{name}: {done.stderr.strip()}")
-        return {**json.loads(done.stdout), "cores": cpu.cores(_children_s() - before)}
+        return {**json.loads(done.stdout), "cores": cpu.cores(children_s() - before)}
 
     def database(self, products):
         """A fresh, migrated database with products 1..N."""
@@ -188,5 +188,5 @@ def serve(stand, database, settings):
     return service
 
 
-__all__ = ["Checked", "Parked", "Process", "ROOT", "Stand", "accepts", "eventually", "foreign_now", "free_port", "prefer", "rss_kib",
-           "serve"]
+__all__ = ["Checked", "Cpu", "Parked", "Process", "ROOT", "Stand", "accepts", "children_s", "eventually", "foreign_now",
+           "free_port", "prefer", "rss_kib", "serve"]

@@ -57,6 +57,8 @@ def goals(runs, soak=None):
          _ratio(runs, "queue twice over, refused ask again at once", "queue full to the brim"), 0.9, True),
     ]
     wanted += lock_goals(runs)
+    wanted.append(("one hot product, 256 connections, to the same without jobs of the service",
+                   _ratio(runs, "hot 256", "hot 256, LOCKSTOCK_JOBS=off"), 0.95, True))
     found = [Goal(title, value, bound, at_least) for title, value, bound, at_least in wanted if value is not None]
     for name in ("queue twice over, refused wait", "queue twice over, refused ask again at once"):
         if name in runs:
@@ -84,6 +86,8 @@ def _extras(runs):
                          ("conflicts", "{:.0f} conflicts"), ("busy", "{:.0f} without the lock in 3 s"),
                          ("refused_rate", "{:,.0f} refusals/s"), ("transaction_p50", "transaction p50 {:.0f} µs"),
                          ("acquires", "{:,.0f} acquires/s"), ("releases", "{:,.0f} releases/s"),
+                         ("claims", "{:,.0f} claims/s"), ("end_p50", "a completion p50 {:.0f} µs"),
+                         ("least_share", "the slowest worker did {:.2f} of its share"),
                          ("redis_p50", "two Redis trips p50 {:.0f} µs"), ("driver_us", "driver {:.0f} µs a request")):
         if figure in runs[0]:
             said.append(form.format(median(runs, figure)[0]))
@@ -114,7 +118,7 @@ def markdown(runs, times, soak=None):
     lines += ["", f"{count} run(s) of {times.seconds} s each, rows in turn; median [least–most]. A cycle takes and releases a "
               "lock. Queue rows: "
               f"`LOCKSTOCK_QUEUE_MAX={QUEUE_SMALL}`. Cores: service / MariaDB / Redis / driver / others.", "",
-              "| row | orders or cycles/s | p50 ms | p99 ms | cores | more |", "|---|---|---|---|---|---|"]
+              "| row | orders, cycles or jobs/s | p50 ms | p99 ms | cores | more |", "|---|---|---|---|---|---|"]
     lines += [_row(name, r) for name, r in runs.items()]
     if soak:
         lines += ["", f"Soak of {soak['seconds']} s, {soak['orders']:,} orders; resident KiB at each tenth: "
