@@ -69,7 +69,7 @@ static RESULT execute_ours(struct db_stmt *stmt, unsigned first, const struct ou
     db_set_str(stmt, first + 1, hold->owner);
     db_set_i64(stmt, first + 2, (int64_t)hold->parts);
     TRY(db_execute(stmt, &matched));
-    *ret_ours = matched == (uint64_t)__builtin_popcountll(hold->parts);
+    *ret_ours = matched == (uint64_t)__builtin_popcountll(hold->parts) || fault_on(FAULT_NO_PART_CLAIM);
     return OK;
 }
 
