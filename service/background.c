@@ -4,6 +4,7 @@
 #include "events/deliverer.h"
 #include "events/relays.h"
 #include "events/retention.h"
+#include "events/sinks.h"
 #include "schedule/runner.h"
 #include "timeouts/payments.h"
 #include "timeouts/queues.h"
@@ -48,6 +49,7 @@ static struct runner *start_jobs(const struct background *background) {
 /* -- deliveries to webhooks */
 
 static struct deliverer *start_deliverer(const struct background *background) {
+    if (!sinks_have(background->options.config, "webhook")) return NULL;
     const struct deliverer_options options = {background->options.config, background->options.db};
     return deliverer_new(&options);
 }

@@ -13,6 +13,7 @@ struct kind {
 static const struct kind kinds[] = {
     {"redis-stream", sink_redis_new},
     {"kafka", sink_kafka_new},
+    {"webhook", sink_webhook_new},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -46,7 +47,7 @@ RESULT sinks_read(const struct config *config, const char **names, size_t *ret_c
                   size_t error_size) {
     bool named[KINDS] = {false};
     if (!mark_named(config->sinks, named)) {
-        (void)text_format(error_text, error_size, "LOCKSTOCK_SINKS=%s: known are redis-stream and kafka",
+        (void)text_format(error_text, error_size, "LOCKSTOCK_SINKS=%s: known are redis-stream, kafka and webhook",
                           config->sinks);
         FAIL(INVALID_REQUEST, 0);
     }
@@ -67,4 +68,10 @@ RESULT sink_new(const struct config *config, const char *name, struct sink *ret)
     sink.label = (unsigned)(kind - kinds);
     *ret = sink;
     return OK;
+}
+
+bool sinks_have(const struct config *config, const char *name) {
+    bool named[KINDS] = {false};
+    const struct kind *kind = kind_of(name, strlen(name));
+    return kind != NULL && mark_named(config->sinks, named) && named[kind - kinds];
 }

@@ -13,5 +13,9 @@ RESULT sinks_read(const struct config *config, const char **names, size_t *ret_c
 /* Made in the relay's thread. */
 RESULT sink_new(const struct config *config, const char *name, struct sink *ret);
 
+/* The setting names it. */
+bool sinks_have(const struct config *config, const char *name);
+
 RESULT sink_redis_new(const struct config *config, struct sink *ret);
 RESULT sink_kafka_new(const struct config *config, struct sink *ret);
+RESULT sink_webhook_new(const struct config *config, struct sink *ret);
