@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "codec/json.h"
 #include "events/relays.h"
+#include "events/source.h"
 #include "instance.h"
 #include "store/reads.h"
 #include "store/shedlock.h"
@@ -34,6 +35,7 @@ static RESULT check_listen(const char *listen) {
 static RESULT check_sinks(const struct config *config) {
     char text[256] = "";
     struct result result = relays_check(config, text, sizeof text);
+    if (!failed(result)) result = sources_check(config, text, sizeof text);
     if (failed(result)) fprintf(stderr, "lockstock: %s\n", text);
     return result;
 }

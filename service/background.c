@@ -5,6 +5,7 @@
 #include "events/relays.h"
 #include "events/retention.h"
 #include "events/sinks.h"
+#include "inbox/inbox.h"
 #include "schedule/runner.h"
 #include "timeouts/payments.h"
 #include "timeouts/queues.h"
@@ -19,6 +20,7 @@ struct background {
     struct deliverer *deliverer;
     struct relays *relays;
     struct payments *payments; /* NULL: nobody is asked */
+    struct inbox *inbox;       /* NULL: no topics */
 };
 
 /* -- jobs */
@@ -62,6 +64,14 @@ static struct payments *start_payments(const struct background *background) {
     return options->config->jobs ? payments_new(&payments) : NULL;
 }
 
+/* -- events of others */
+
+static struct inbox *start_inbox(const struct background *background) {
+    const struct background_options *options = &background->options;
+    const struct inbox_options inbox = {options->config, options->db, options->facade};
+    return inbox_new(&inbox);
+}
+
 /* -- all of them */
 
 struct background *background_new(const struct background_options *options) {
@@ -71,6 +81,7 @@ struct background *background_new(const struct background_options *options) {
     background->jobs = start_jobs(background);
     background->deliverer = start_deliverer(background);
     background->relays = relays_new(options->config, &options->db);
+    background->inbox = start_inbox(background);
     return background;
 }
 
@@ -80,12 +91,14 @@ void background_stop(struct background *background) {
     deliverer_stop(background->deliverer);
     relays_stop(background->relays);
     payments_stop(background->payments);
+    inbox_stop(background->inbox);
 }
 
 bool background_is_over(const struct background *background) {
     if (background == NULL) return true;
     return runner_is_over(background->jobs) && deliverer_is_over(background->deliverer) &&
-           relays_are_over(background->relays) && payments_is_over(background->payments);
+           relays_are_over(background->relays) && payments_is_over(background->payments) &&
+           inbox_is_over(background->inbox);
 }
 
 void background_committed(struct background *background) {
@@ -95,6 +108,7 @@ void background_committed(struct background *background) {
 struct background *background_free(struct background *background) {
     if (background == NULL) return NULL;
     background_stop(background);
+    background->inbox = inbox_free(background->inbox);
     background->deliverer = deliverer_free(background->deliverer);
     background->jobs = runner_free(background->jobs);
     background->relays = relays_free(background->relays);

@@ -62,6 +62,7 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_PART_CLAIM] = "no-part-claim",
     [FAULT_NO_PARKING] = "no-parking",
     [FAULT_NO_LOOK_AHEAD] = "no-look-ahead",
+    [FAULT_ACK_FIRST] = "ack-first",
 };
 
 static bool on[FAULT_COUNT];

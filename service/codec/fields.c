@@ -245,7 +245,7 @@ static void find_missing(struct reader *reader, const struct fields *fields, uns
 static bool read_member(struct reader *reader, const struct field *field, const json_t *value, const struct place *at,
                         void *target) {
     if (field == NULL) {
-        reader_find(reader, at, "is not a known field");
+        if (!reader->lenient) reader_find(reader, at, "is not a known field");
         return false;
     }
     if (!json_is_null(value) || !field->optional) {

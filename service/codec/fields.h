@@ -46,7 +46,8 @@ struct place {
 struct reader {
     json_t *root; /* owned */
     struct field_errors *errors;
-    bool wide; /* integers arrive as reals, because one is -0 or beyond int64: the body is refused in any case */
+    bool lenient; /* unknown fields are ignored */
+    bool wide;    /* integers arrive as reals, because one is -0 or beyond int64: the body is refused in any case */
 };
 #define AUTO_READER __attribute__((cleanup(reader_done))) struct reader
 

@@ -66,6 +66,12 @@ const struct route service_routes[] = {
     {HTTP_POST, "/v1/outbox/{eventId}/replay", outbox_replay_one, SCOPE_EVENTS, 0},
     {HTTP_POST, "/v1/outbox/{eventId}/discard", outbox_discard_one, SCOPE_EVENTS, 0},
 
+    {HTTP_POST, "/v1/events", events_post, SCOPE_EVENTS, 0},
+    {HTTP_GET, "/v1/dead-letters", dead_letters_list_all, SCOPE_EVENTS, 0},
+    {HTTP_GET, "/v1/dead-letters/{id}", dead_letters_get_one, SCOPE_EVENTS, 0},
+    {HTTP_POST, "/v1/dead-letters/{id}/replay", dead_letters_replay_one, SCOPE_ADMIN, 0},
+    {HTTP_POST, "/v1/dead-letters/{id}/discard", dead_letters_discard_one, SCOPE_ADMIN, 0},
+
     {HTTP_POST, "/v1/webhooks", webhooks_create, SCOPE_EVENTS, 0},
     {HTTP_GET, "/v1/webhooks", webhooks_list_all, SCOPE_EVENTS, 0},
     {HTTP_GET, "/v1/webhooks/{webhookId}", webhooks_get_one, SCOPE_EVENTS, 0},

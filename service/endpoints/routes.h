@@ -66,6 +66,12 @@ void outbox_replay_one(struct request *request);
 void outbox_discard_one(struct request *request);
 void outbox_replay_all(struct request *request);
 
+void events_post(struct request *request);
+void dead_letters_list_all(struct request *request);
+void dead_letters_get_one(struct request *request);
+void dead_letters_replay_one(struct request *request);
+void dead_letters_discard_one(struct request *request);
+
 void webhooks_create(struct request *request);
 void webhooks_list_all(struct request *request);
 void webhooks_get_one(struct request *request);

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
 from support.contract import PATH, Contract, error_rows, pattern_of
+from support.event_walk import EventWalk
 from support.lock_walk import LockWalk
 from support.resp import JavaLock
 from support.schedule_walk import NOBODY, ScheduleWalk
@@ -25,7 +26,7 @@ LOCKS = ("/v1/locks", "/v1/semaphores", "/v1/fences")
 BODY_MAX = 1024 * 1024
 
 
-class Walk(LockWalk, ScheduleWalk, OutboxWalk, WebhookWalk, Case):
+class Walk(LockWalk, ScheduleWalk, OutboxWalk, WebhookWalk, EventWalk, Case):
     ENV = {"LOCKSTOCK_LOCK_WAIT_MS": 200, "LOCKSTOCK_REDIS_TIMEOUT_MS": 2000}
 
     @classmethod
@@ -314,7 +315,8 @@ class Walk(LockWalk, ScheduleWalk, OutboxWalk, WebhookWalk, Case):
         for part in (self.walk_products, self.walk_inventory, self.walk_orders, self.walk_actions, self.walk_status_keys,
                      self.walk_reservations, self.walk_compensations, self.walk_busy, self.walk_audit,
                      self.walk_gone, self.walk_operations,
-                     self.walk_locks, self.walk_queues, self.walk_schedules, self.walk_outbox, self.walk_webhooks, self.everywhere,
+                     self.walk_locks, self.walk_queues, self.walk_schedules, self.walk_outbox, self.walk_webhooks,
+                     self.walk_events, self.everywhere,
                      self.walk_redis_away):
             with self.subTest(part.__name__):
                 part()

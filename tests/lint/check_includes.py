@@ -20,7 +20,7 @@ LEVELS = [
     ['store', 'redis', 'client'],
     ['schedule'],  # facade/ and events/ hold the bodies of jobs
     ['http', 'facade', 'locks', 'run', 'events'],
-    ['endpoints', 'timeouts'],
+    ['endpoints', 'timeouts', 'inbox'],
     ['.'],  # main.c, app.c: the composition root
 ]
 LEVEL_OF = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}

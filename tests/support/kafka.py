@@ -67,3 +67,24 @@ class Tail:
         self._process.wait()
         self._thread.join()
         self._process.stdout.close()
+
+
+class Feed:
+    """Writes to topics, each message once the one before is there."""
+
+    def __init__(self, brokers):
+        self._process = subprocess.Popen([tool("kafka_feed"), brokers], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         text=True)
+
+    def put(self, topic, key, value, traceparent=""):
+        self._process.stdin.write("\t".join((topic, key, traceparent, value)) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline().strip()
+        if answer != "ok":
+            raise RuntimeError(answer)
+
+    def end(self):
+        self._process.kill()
+        self._process.wait()
+        self._process.stdin.close()
+        self._process.stdout.close()
