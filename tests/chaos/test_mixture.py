@@ -1,5 +1,5 @@
-"""Everything at once from one seed: orders, cancels, payments, adjustments, sets, twins and a foreign writer on two
-instances while Redis comes and goes; then the books must balance."""
+"""Everything at once from one seed: orders, cancels, payments, reservations, times that end, adjustments, sets, twins and a
+foreign writer on two instances while Redis comes and goes; then the books must balance."""
 
 import os
 import random
@@ -11,13 +11,17 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
 from support.load import load
+from support.schedules import period
 from support.wait import RANDOM, SLOW
 
 ACTORS, PRODUCTS, STOCK = 24, 5, 60
 SECONDS = 6
 # What an action may be answered while nothing is broken but Redis.
 FINE = {(200, None), (201, None), (409, "PRD-002"), (409, "PRD-004"), (409, "ORD-002"), (409, "ORD-003"),
-        (412, "PRD-005"), (409, "IDM-003")}
+        (412, "PRD-005"), (409, "IDM-003"), (409, "RSV-002"), (404, "RSV-001")}
+TIMES = {"LOCKSTOCK_RESERVATION_TTL": "PT1.5S", "LOCKSTOCK_RESERVATION_GRACE": "PT0S", "LOCKSTOCK_PAYMENT_TIMEOUT": "PT1S",
+         **{name: text for job in ("orderTimeoutCancelJob", "orderReservationExpiryJob", "stockReservationSweepJob")
+            for name, text in period(job, "PT0.3S").items()}}
 
 
 class Actor:
@@ -30,7 +34,7 @@ class Actor:
 
     def act(self):
         action = self.random.choice((self.buy, self.buy, self.buy, self.twin, self.cancel, self.pay, self.adjust,
-                                     self.set))
+                                     self.set, self.ask_for_payment, self.reserve, self.settle))
         reply = action()
         if reply is not None and (reply.status, reply.code) not in FINE:
             self.odd.append((action.__name__, reply))
@@ -76,6 +80,23 @@ class Actor:
         return self.post("payment", lambda order: {"result": result, "amount": order["totalAmount"],
                                                    "paymentKey": f"{order['id']}-{key}"})
 
+    def ask_for_payment(self):
+        return self.post("payment-request")
+
+    def reserve(self):
+        self.sequence += 1
+        items = [{"productId": p, "quantity": q} for p, q in self.lines()]
+        return self.http.post("/v1/reservations", {"orderId": self.reserved(0), "items": items,
+                                                   "ttlMs": self.random.choice((1000, 60000))})
+
+    def reserved(self, back):
+        return f"{self.number}-{self.sequence - back}"
+
+    def settle(self):
+        """One of the last, or the next one, which is then released before it was reserved."""
+        back, action = self.random.choice((0, 1, 2, -1)), self.random.choice(("confirm", "release"))
+        return self.http.post(f"/v1/reservations/{self.reserved(back)}/{action}")
+
     def adjust(self):
         delta = self.random.choice((-2, 1, 2, 3, 5))
         return self.http.post(f"/v1/inventory/{self.random.choice(self.case.ids)}/adjustments",
@@ -89,6 +110,7 @@ class Actor:
 
 class Mixture(Case):
     INSTANCES = 2
+    ENV = TIMES
 
     def test_books__when_everything_happens_at_once__then_they_balance(self):
         self.addCleanup(self.stack.heal)
@@ -157,9 +179,25 @@ class Mixture(Case):
                " AND m.product_id=i.product_id GROUP BY i.order_id, i.line_no, o.status"
         for row in self.db.rows(back):
             self.assertEqual(row["n"], 1 if row["status"] == "CANCELLED" else 0, row)
+        self.judge_reservations()
         kinds = {r["kind"] for r in self.db.rows("SELECT DISTINCT kind FROM stock_movements")}
         self.assertEqual(kinds, {"INITIAL", "ORDER", "RESTORE", "ADJUST", "SET", "FOREIGN"})
         self.assert_versions_told_in_order()
+
+    def judge_reservations(self):
+        """Taken once where something was reserved, given back once where it was released, and each step told once."""
+        rows = self.db.rows("SELECT r.order_id, r.status, r.version, JSON_LENGTH(COALESCE(r.items, '[]')) items,"
+                            " (SELECT COUNT(*) FROM outbox_events e WHERE e.aggregate_id=r.order_id) told,"
+                            " (SELECT COUNT(*) FROM stock_movements m WHERE m.order_ref=CONCAT('r:anonymous:', r.order_id)"
+                            " AND kind='ORDER') taken, (SELECT COUNT(*) FROM stock_movements m"
+                            " WHERE m.order_ref=CONCAT('r:anonymous:', r.order_id) AND kind='RESTORE') given FROM"
+                            " stock_reservations r")
+        for row in rows:
+            was_held = row["status"] in ("RESERVED", "CONFIRMED", "RELEASED")
+            self.assertEqual((row["taken"], row["given"], row["told"]),
+                             (row["items"] if was_held else 0, row["items"] if row["status"] == "RELEASED" else 0,
+                              row["version"]), row)
+        self.assertTrue({"CONFIRMED", "RELEASED", "CANCEL_REQUESTED"} <= {row["status"] for row in rows})
 
     def assert_versions_told_in_order(self):
         """Per product, stock.changed rows in id order carry growing versions, and the last is the row itself."""

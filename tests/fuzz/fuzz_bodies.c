@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "codec/bodies.h"
 #include "codec/bodies_lock.h"
+#include "codec/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,10 +121,23 @@ static struct result decode_fence(const char *body, size_t len, struct field_err
     return body_fence(body, len, errors, &fence);
 }
 
+static struct result decode_reservation(const char *body, size_t len, struct field_errors *errors) {
+    struct reservation_body value;
+    const struct result result = body_reservation(body, len, errors, &value);
+    if (failed(result)) return result;
+    require(value.line_count >= 1 && value.line_count <= ORDER_LINES_MAX);
+    AUTO_TEXT json = text_new(0);
+    struct line lines[ORDER_LINES_MAX];
+    size_t count;
+    lines_write(&json, value.lines, value.line_count);
+    require(!failed(lines_read(json.data, json.len, lines, &count)) && count == value.line_count);
+    return result;
+}
+
 static struct result (*const decoders[])(const char *, size_t, struct field_errors *) = {
-    decode_order,    decode_payment,      decode_cancel,     decode_status, body_empty,
-    decode_product,  decode_stock,        decode_adjustment, decode_tokens, decode_lock,
-    decode_lock_set, decode_lock_renewal, decode_fence,
+    decode_order,    decode_payment,      decode_cancel,     decode_status,      body_empty,
+    decode_product,  decode_stock,        decode_adjustment, decode_tokens,      decode_lock,
+    decode_lock_set, decode_lock_renewal, decode_fence,      decode_reservation,
 };
 #define DECODERS (sizeof decoders / sizeof *decoders)
 
