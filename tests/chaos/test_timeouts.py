@@ -147,16 +147,32 @@ class Orders(Timeouts):
         self.assertTrue(killer.result(60))
         self.assert_each_ended_once(states)
 
+    def test_expiry__when_the_worker_is_told_to_stop__then_it_ends_in_order_and_another_goes_on(self):
+        self.begin(faults="hold-before-commit=20")
+        stopper = Background(self.stop_the_worker)
+        states = self.race(600)
+        self.assertEqual(stopper.result(60), 0, "its exit status")
+        self.assert_each_ended_once(states)
+
+    def stop_the_worker(self):
+        worker = self.worker_at_work()
+        worker.terminate()
+        return worker.exit_status(15)
+
     def kill_the_worker(self):
-        """The instance that holds the job's lock, in the middle of its work."""
+        worker = self.worker_at_work()
+        worker.kill()
+        return worker.name
+
+    def worker_at_work(self):
+        """The instance that holds the job's lock, in the middle of its work; nobody of the tests talks to it any more."""
         holder = "SELECT locked_by FROM shedlock WHERE name='orderReservationExpiryJob' AND lock_until > UTC_TIMESTAMP(3)"
         cancelled = "SELECT COUNT(*) FROM orders WHERE status='CANCELLED'"
         eventually(lambda: self.db.value(cancelled) > 0, 40, "the work has begun")
         name = (self.db.value(holder) or "a").split("#")[0].split("~")[0]
-        dead = next((s for s in self.services if s.name == name), self.services[0])
-        self.http.port = next(s for s in self.services if s is not dead).port
-        dead.kill()
-        return dead.name
+        worker = next((s for s in self.services if s.name == name), self.services[0])
+        self.http.port = next(s for s in self.services if s is not worker).port
+        return worker
 
     def test_stale_scan__when_not_looked_at_again__then_the_proof_sees_paid_orders_cancelled(self):
         self.begin(faults="stale-timeout,hold-before-commit=100")

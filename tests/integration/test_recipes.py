@@ -20,7 +20,8 @@ STUBS = {"report.sh": 'echo "a report $*"', "deploy.sh": "echo deployed",
          "fetch.sh": 'echo "+$1" >>fetched.txt; sleep 0.2; echo "-$1" >>fetched.txt'}
 # Sections of the order path: run one after the other; what they answer is tested elsewhere.
 ORDERS = ("A product", "Place an order", "Place it once, whatever the network does", "Pay", "Money that must go back",
-          "Ship", "Set stock, if nobody was faster", "Adjust stock", "Why is the stock what it is?", "Audit")
+          "Cancel", "Ship", "Sell from a service that keeps its own orders", "Set stock, if nobody was faster", "Adjust stock",
+          "Why is the stock what it is?", "Audit")
 
 
 def sections():
@@ -75,6 +76,8 @@ class Recipes(LockCase):
                 out = self.run_section(*ORDERS, shell=shell)
                 self.assertIn("Idempotency-Replayed: true", out)
                 self.assertIn("PRD-005", out)
+                self.assertIn('"status":"CONFIRMED"', out)
+                self.assertIn('"reservationStatus":"CANCEL_REQUESTED"', out)
                 self.assertIn('"violations":[]', out)
 
     def test_lock_by_hand__then_taken_renewed_shown_and_released(self):
