@@ -8,9 +8,8 @@
 #define SLICE_ROWS "99999" /* rows of a slice, less one: 0.1 s of reading */
 
 #define MOVEMENTS_END "SELECT id FROM stock_movements WHERE id > ? ORDER BY id LIMIT 1 OFFSET " SLICE_ROWS
-#define MOVED_BY(ref)                                                                                                  \
-    ", CAST(SUM(CASE WHEN kind IN ('ORDER', 'RESTORE') AND order_ref LIKE '" ref "' THEN delta ELSE 0 END) AS "        \
-                                                                                 "SIGNED) "
+/* Σ of what orders, or reservations, took and gave back, as a column. */
+#define MOVED_BY(ref) ", CAST(SUM(IF(kind IN ('ORDER', 'RESTORE') AND order_ref LIKE '" ref "', delta, 0)) AS SIGNED) "
 #define MOVEMENTS_FROM "FROM stock_movements WHERE id > ? AND id <= ? GROUP BY product_id"
 #define MOVEMENTS_SUM "SELECT product_id, CAST(SUM(delta) AS SIGNED)" MOVED_BY("o:%") MOVED_BY("r%") MOVEMENTS_FROM
 #define ORDERS_END "SELECT id FROM orders WHERE id > ? ORDER BY id LIMIT 1 OFFSET " SLICE_ROWS
