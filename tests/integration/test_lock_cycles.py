@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -397,6 +398,64 @@ class Ordered(CycleCase):
         self.assertGreater(sum(done), 20)
         self.assertGreater(self.searches(0) + self.searches(1), 0)
         self.assertEqual([one.metric("lockstock_lock_deadlocks_total") for one in self.services], before)
+
+
+class Unordered(CycleCase):
+    """Clients that take names in any order: each cycle is broken, and each refusal tells of a cycle that is there."""
+
+    INSTANCES = 2
+    SECONDS = 30 if os.environ.get("LOCKSTOCK_TEST_FULL") else 4
+    WAIT_MS = 8000
+
+    def setUp(self):
+        super().setUp()
+        self.waiting, self.refusals, self.lock = {}, set(), threading.Lock()  # owner -> name; owners
+
+    def judge(self, owner, cycle):
+        """Everybody else in it waits as it says. Not to be told when another of them was refused too, and let go."""
+        with self.lock:
+            self.refusals.add(owner)
+            others = [link for link in cycle if link["owner"] != owner]
+            if self.refusals.isdisjoint(link["owner"] for link in others):
+                self.assertEqual([(l["owner"], self.waiting.get(l["owner"])) for l in others],
+                                 [(l["owner"], l["waitsFor"]) for l in others], cycle)
+        self.assertEqual(cycle[0]["owner"], owner)
+        self.assertEqual([link["waitsFor"] for link in cycle], [link["name"] for link in cycle[1:] + cycle[:1]])
+
+    def take(self, owner, secret, name, number):
+        kind = "rw" if "rw" in name else "fair" if "fair" in name else "lock"
+        with self.lock:
+            self.waiting[owner] = name
+        reply = self.service_put(name, number, token=secret, owner=owner, kind=kind, waitMs=self.WAIT_MS)
+        if reply.status == 409:
+            self.judge(owner, self.assert_problem(reply, 409, "LCK-007")["cycle"])
+        else:
+            self.assertEqual(reply.status, 201, reply)  # 423: a cycle was missed
+        with self.lock:
+            del self.waiting[owner]
+        return reply.status == 201
+
+    def work(self, number, names):
+        """How many sessions were whole, and how many were refused."""
+        chance, whole, refused, ends = random.Random(SEED * 100 + number), 0, 0, time.monotonic() + self.SECONDS
+        while time.monotonic() < ends:
+            secret, owner = token(), f"{number}/{whole + refused}"
+            some = chance.sample(names, chance.randrange(2, 4))
+            if all(self.take(owner, secret, name, chance.randrange(2)) for name in some):
+                whole += 1
+            else:
+                refused += 1
+            self.on_own_connection("DELETE", "/v1/locks", headers={"Lock-Token": secret})
+        return whole, refused
+
+    def test_clients__when_each_takes_names_in_its_own_order__then_none_waits_for_ever_and_each_cycle_is_real(self):
+        names = [self.name() + kind for kind in ("lock", "lock", "rw", "fair", "lock", "lock")]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            done = list(pool.map(lambda number: self.work(number, names), range(8)))
+        whole, refused = (sum(column) for column in zip(*done))
+        print(f"    sessions: {whole} whole, {refused} refused", file=sys.stderr)
+        self.assertGreater(whole, 20)
+        self.assertGreater(refused, 0)
 
 
 if __name__ == "__main__":

@@ -136,6 +136,13 @@ class Recipes(LockCase):
         self.run_section("Exactly once for its date")
         self.assertEqual(self.db.count("jobs", "queue = 'reports'"), 1)
 
+    def test_several__when_two_wait_for_each_other__then_the_newer_is_told_and_the_other_goes_on(self):
+        out = self.run_section("Several locks at once")
+        cycle = re.search(r'"code":"LCK-007".*?"cycle":(\[.*?\])', out)[1]
+        self.assertRegex(cycle, r'"owner":"b".*"owner":"a"')
+        self.assertRegex(out, r'"name":"accounts/2","status":"held","token":"transfer-0001-4711"')
+        self.assertEqual([self.http.get(f"/v1/locks/accounts%2F{n}").json["held"] for n in (1, 2)], [False, False])
+
     def test_n_at_once__when_six_want_to__then_never_more_than_two(self):
         self.run_section("N at once")
         now = most = 0
