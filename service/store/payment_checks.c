@@ -29,7 +29,10 @@ RESULT payment_checks_feed(struct db *db, int64_t overdue_ms, uint64_t *ret_adde
     struct db_stmt *stmt;
     TRY(db_statement(db, FEED, &stmt));
     db_set_i64(stmt, 0, overdue_ms);
-    return db_execute(stmt, ret_added);
+    struct result result = db_execute(stmt, ret_added);
+    if (result.code != ERROR_DUPLICATE) return result;
+    *ret_added = 0; /* another round is at it */
+    return OK;
 }
 
 static void take_row(void *arg, size_t index, struct db_stmt *row, unsigned first) {

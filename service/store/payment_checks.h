@@ -16,7 +16,8 @@ struct payment_check {
 };
 
 /* Adds a check for each order that has been in PAYMENT_REQUESTED for overdue_ms or longer and has none. *ret_added ≤
- * PAYMENT_CHECKS_FEED_MAX: full = call again. Two at once may find the same order: then DUPLICATE, and nothing is lost.
+ * PAYMENT_CHECKS_FEED_MAX: full = call again. Two at once may find the same order: then one of them
+ * adds nothing.
  */
 RESULT payment_checks_feed(struct db *db, int64_t overdue_ms, uint64_t *ret_added);
 

@@ -220,9 +220,7 @@ struct result payments_feed(struct job_run *run, void *arg) {
     struct payments *payments = arg;
     uint64_t added = PAYMENT_CHECKS_FEED_MAX;
     while (added == PAYMENT_CHECKS_FEED_MAX && job_run_still_ours(run)) {
-        struct result result = payment_checks_feed(run->db, run->config->payment_timeout, &added);
-        if (result.code == ERROR_DUPLICATE) return OK; /* another round is at it: its rows are there */
-        TRY(result);
+        TRY(payment_checks_feed(run->db, run->config->payment_timeout, &added));
         run->done += (int64_t)added;
     }
     thread_wake(payments->thread);
