@@ -159,6 +159,15 @@ class Payments(Asking):
         eventually(lambda: (self.check(slow)[0]["last_result"] or "").startswith("no answer: "), 20, "given up waiting")
         self.assertEqual(self.status(slow), "PAYMENT_REQUESTED")
 
+    def test_no_answer__when_half_an_hour_is_over__then_cancelled_all_the_same_and_counted(self):
+        before = self.metric("lockstock_timeouts_total", outcome="unanswered")
+        order = self.waiting(500, seconds=31 * 60)
+        self.assert_cancelled(order)
+        eventually(lambda: self.metric("lockstock_timeouts_total", outcome="unanswered") > before, 10, "counted")
+        self.ask_again_now(order)
+        self.until_checked(order)
+        self.assertEqual(self.compensations(order), 0)
+
     # -- races
 
     def pay(self, order, key):
