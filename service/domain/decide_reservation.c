@@ -76,6 +76,7 @@ void decide_reserve(struct world *world, const struct command *command, struct d
     }
     bool enough = can_sell_all(world, command, ret);
     if (!enough && ret->error != ERROR_INSUFFICIENT_STOCK) return; /* an unknown product: it may come to be */
+    if (!enough) ret->detail = "The reservation is FAILED for good; to try again, take another orderId.";
     keep_items(row, command);
     set_status(world, cell, enough ? RESERVATION_RESERVED : RESERVATION_FAILED, enough ? "" : "OUT_OF_STOCK");
     tell(cell, ret);

@@ -97,6 +97,7 @@ static void reserve__one_line_short__fails_for_good_and_takes_nothing(void **sta
     check_told(&decision, ERROR_INSUFFICIENT_STOCK, RESERVATION_FAILED);
     assert_int_equal(decision.product_id, 2);
     assert_string_equal(cell->row.reason, "OUT_OF_STOCK");
+    assert_non_null(strstr(decision.detail, "FAILED"));
     assert_int_equal(cell->row.expires_at_ms, 0);
     check_stock(10, 0);
     world.stocks[1].row.stock = 5;
