@@ -188,6 +188,11 @@ static RESULT start_redis(struct instance *instance) {
     return OK;
 }
 
+static void flush_redis(void *app) {
+    const struct service *service = app;
+    redis_flush(service->redis);
+}
+
 static RESULT start_http(struct instance *instance) {
     const struct config *config = instance->service.config;
     struct http_options options = {.listen = config->listen,
@@ -197,6 +202,7 @@ static RESULT start_http(struct instance *instance) {
                                    .route_count = service_route_count,
                                    .access = instance->access,
                                    .app = &instance->service,
+                                   .batch = flush_redis,
                                    .connections_max = (unsigned)config->connections_max,
                                    .idle_timeout_s = IDLE_TIMEOUT_S,
                                    .body_timeout_ms = BODY_TIMEOUT_MS};

@@ -80,12 +80,20 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
     return request->drained <= DRAIN_MAX ? MHD_YES : MHD_NO;
 }
 
+/* Many requests are read in one run of MHD: without this Redis would rest as long, and then we while it works. */
+static void end_batch(struct http *http) {
+    if (http->options.batch == NULL || ++http->batch < HTTP_BATCH) return;
+    http->batch = 0;
+    http->options.batch(http->options.app);
+}
+
 static enum MHD_Result run(struct request *request) {
     client_enter(request->client, PHASE_HANDLING);
     request_run(request);
     if (request->stage == STAGE_REPLIED) return send_reply(request);
     MHD_suspend_connection(request->connection);
     parking_begin(request);
+    end_batch(request->http);
     return MHD_YES;
 }
 

@@ -68,6 +68,7 @@ struct http {
     bool stopping; /* no stream is suspended any more */
     size_t active;
     uint64_t begun; /* endpoints called, ever */
+    unsigned batch; /* parked since the last batch */
 };
 
 enum stage {

@@ -27,6 +27,8 @@ struct route {
     uint32_t flags;
 };
 
+#define HTTP_BATCH 16
+
 struct http;
 struct http_options {
     const char *listen;       /* "127.0.0.1:8080", "[::1]:8080", "0.0.0.0:8080" */
@@ -36,6 +38,8 @@ struct http_options {
     size_t route_count;
     struct access *access;
     void *app;
+    void (*batch)(void *app); /* may be NULL: called after every HTTP_BATCH requests that were parked, so that what they
+                                 asked for can be sent while more are read. May answer parked requests */
     unsigned connections_max;
     int idle_timeout_s;      /* for a request line to come whole, and for a reply to be taken up */
     int64_t body_timeout_ms; /* from the request line to the body's last byte; longer is cut off with the connection */

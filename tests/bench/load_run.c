@@ -38,7 +38,7 @@ struct connection {
     size_t step;          /* the next to send, or the one on its way */
     int64_t cycle_us;     /* when the first step was sent */
     struct text received; /* of a reply that is to be read, and of Redis */
-    char taken[STEP_TAKEN_MAX];
+    char taken[STEP_TAKEN_MAX], kept[STEP_TAKEN_MAX];
 };
 
 struct load {
@@ -113,7 +113,8 @@ static void send_next(struct load *load, struct connection *c) {
                                        .number = ++load->number,
                                        .product = 1 + (int64_t)random_below(&load->random, (uint64_t)options->products),
                                        .quantity = options->quantity,
-                                       .taken = c->taken};
+                                       .taken = c->taken,
+                                       .kept = c->kept};
     text_clear(&c->request);
     text_clear(&c->received);
     load_request(options, step_of(load, c), &values, &c->request);
@@ -175,6 +176,11 @@ static enum reply_state feed_resp(struct load *load, struct connection *c, size_
     return len < 0 || (size_t)len == c->received.len ? REPLY_DONE : REPLY_BAD;
 }
 
+static bool take(struct connection *c, const char *member) {
+    bool keeps = *member == '=';
+    return step_take(c->received.data, c->received.len, member + keeps, keeps ? c->kept : c->taken);
+}
+
 /* One reply per request: bytes after it answer nothing. */
 static enum reply_state feed_http(struct load *load, struct connection *c, size_t n) {
     size_t used = 0;
@@ -183,9 +189,7 @@ static enum reply_state feed_http(struct load *load, struct connection *c, size_
     if (member[0]) text_add(&c->received, load->buffer, n);
     enum reply_state state = reply_feed(&c->reply, load->buffer, n, &used);
     if (state == REPLY_DONE && used != n) return REPLY_BAD;
-    if (state == REPLY_DONE && member[0] && c->reply.status / 100 == 2 &&
-        !step_take(c->received.data, c->received.len, member, c->taken))
-        return REPLY_BAD;
+    if (state == REPLY_DONE && member[0] && c->reply.status / 100 == 2 && !take(c, member)) return REPLY_BAD;
     return state;
 }
 

@@ -238,6 +238,7 @@ ETCD_NAME = "name@c@xx"  # base64 of whatever it may be
 
 
 def etcd_cycles(one_lease):
+    """Lock and unlock; with a lease each, granted before and revoked after, as a client's session does."""
     def measure(stand, times):
         with Etcd(stand) as etcd:
             if one_lease:
@@ -245,10 +246,11 @@ def etcd_cycles(one_lease):
                 steps = [("http", "POST", "/v3/lock/lock", "", json.dumps(lock), "key"),
                          ("http", "POST", "/v3/lock/unlock", "", json.dumps({"key": "@taken@"}), "")]
             else:
-                lock = {"name": ETCD_NAME, "lease": "@taken@"}
-                steps = [("http", "POST", "/v3/lease/grant", "", json.dumps({"TTL": TTL_MS // 1000}), "ID"),
-                         ("http", "POST", "/v3/lock/lock", "", json.dumps(lock), ""),
-                         ("http", "POST", "/v3/lease/revoke", "", json.dumps({"ID": "@taken@"}), "")]
+                lock = {"name": ETCD_NAME, "lease": "@kept@"}
+                steps = [("http", "POST", "/v3/lease/grant", "", json.dumps({"TTL": TTL_MS // 1000}), "=ID"),
+                         ("http", "POST", "/v3/lock/lock", "", json.dumps(lock), "key"),
+                         ("http", "POST", "/v3/lock/unlock", "", json.dumps({"key": "@taken@"}), ""),
+                         ("http", "POST", "/v3/lease/revoke", "", json.dumps({"ID": "@kept@"}), "")]
             return figures(cycles(stand, times, etcd.url, steps, {"service": etcd.process.pid}))
     return measure
 

@@ -52,6 +52,10 @@ static size_t add_mark(struct text *out, const char *form, const struct step_val
         text_add_str(out, values->taken);
         return 7;
     }
+    if (strncmp(form, "@kept@", 6) == 0) {
+        text_add_str(out, values->kept);
+        return 6;
+    }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         if (strncmp(form, numbers[i].mark, strlen(numbers[i].mark)) != 0) continue;
         text_add_i64(out, numbers[i].value);

@@ -4,8 +4,10 @@
      http METHOD PATH HEADER BODY TAKE    HEADER, BODY and TAKE may be empty
      resp ARGUMENT…                       one command to Redis
    In all fields these marks are replaced: @c@ (number of the connection, six digits), @n@ (number of the request),
-   @product@, @quantity@, @taken@ (what TAKE of an earlier step of the cycle found).
-   TAKE: a JSON member of the reply; the text of its value, a string or a number, is kept. */
+   @product@, @quantity@, @taken@ and @kept@ (what TAKE of an earlier step of the cycle found).
+   TAKE: a JSON member of the reply, whose value's text, a string or a number, is @taken@ then; with a "=" before it,
+   @kept@.
+ */
 #pragma once
 
 #include "base/text.h"
@@ -29,7 +31,7 @@ struct steps {
 
 struct step_values {
     int64_t connection, number, product, quantity;
-    const char *taken;
+    const char *taken, *kept;
 };
 
 /* False, with a line on stderr, when the file cannot be read. */

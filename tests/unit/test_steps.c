@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const struct step_values values = {.connection = 7, .number = 9, .product = 3, .quantity = 2, .taken = "t"};
+static const struct step_values values = {.connection = 7, .number = 9, .product = 3, .quantity = 2, .taken = "t", .kept = "k"};
 
 static bool parse(struct steps *steps, const char *text) {
     memset(steps, 0, sizeof *steps);
@@ -32,8 +32,8 @@ static void steps_parse__when_bad__then_false(void **state) {
 
 static void step_fill__marks__are_replaced_and_the_rest_stays(void **state) {
     AUTO_TEXT out = text_new(0);
-    step_fill(&out, "a@c@b@n@@product@/@quantity@@taken@@x@", &values);
-    assert_string_equal(text_str(&out), "a000007b93/2t@x@");
+    step_fill(&out, "a@c@b@n@@product@/@quantity@@taken@@kept@@x@", &values);
+    assert_string_equal(text_str(&out), "a000007b93/2tk@x@");
 }
 
 static void step_command__then_resp(void **state) {
