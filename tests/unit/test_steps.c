@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static const struct step_values values = {.connection = 7, .number = 9, .product = 3, .quantity = 2, .taken = "t", .kept = "k"};
+static const struct step_values values = {
+    .connection = 7, .number = 9, .product = 3, .quantity = 2, .taken = "t", .kept = "k"};
 
 static bool parse(struct steps *steps, const char *text) {
     memset(steps, 0, sizeof *steps);
