@@ -58,10 +58,19 @@ static RESULT check_writable(struct db *db) {
     return OK;
 }
 
-RESULT shedlock_guard_check(struct db *db) {
-    uint64_t server = hash_of(db_server_identity(db)), before = atomic_exchange(&last_server, server);
-    if (fault_on(FAULT_NO_SCHEDULE_GUARD)) return OK;
+/* What a connection that has died in the meantime led to says nothing of now. */
+static RESULT note_server(struct db *db) {
+    uint64_t server = hash_of(db_server_identity(db));
+    if (last_server == server) return OK;
+    if (!db_ping(db)) FAIL(STORE_LOST, 0);
+    uint64_t before = atomic_exchange(&last_server, server);
     if (before != 0 && before != server) hold_back("the connection leads to another server");
+    return OK;
+}
+
+RESULT shedlock_guard_check(struct db *db) {
+    if (fault_on(FAULT_NO_SCHEDULE_GUARD)) return OK;
+    TRY(note_server(db));
     TRY(check_writable(db));
     if (clock_mono_ms() < until_ms) FAIL(UNAVAILABLE, 0);
     return OK;

@@ -1,6 +1,7 @@
-"""A table shedlock found in place: left as it is, looked at, used when its moments and names can be trusted, refused with
-the reason when not."""
+"""A table shedlock found in place: left as it is, looked at, used when its moments and names can be trusted, refused
+with the reason when not. And servers that change."""
 
+import functools
 import os
 import sys
 
@@ -8,6 +9,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support import schedules  # pylint: disable=wrong-import-position
 from support.case import Case, main
+from support.relay import Relay
+from support.stack import USER, Database, MySql
 from support.wait import eventually
 
 # As ShedLock's own documentation gives it.
@@ -21,14 +24,14 @@ class TableCase(Case):
     INSTANCES = 0
     ENV = {"LOCKSTOCK_JOBS": "off", "LOCKSTOCK_REDIS_URL": ""}
 
-    def found(self, table, faults=None, **env):
+    def found(self, table, faults=None, mysql_port=None, **env):
         """An instance on a fresh database in which this table stood before the migrations; self.http speaks to it."""
         type(self).db = self.stack.mysql.new_database()
         self.db.run(table)
         before = self.columns()
         self.migrate()
         self.assertEqual(self.columns(), before, "the table was changed")
-        one = self.instance("a", faults=faults, env={**self.ENV, **env}).start()
+        one = self.instance("a", faults=faults, env={**self.ENV, **env}, mysql_port=mysql_port).start()
         self.addCleanup(one.kill)
         self.http = one.http()
         self.addCleanup(self.http.close)
@@ -65,7 +68,8 @@ class TimeZones(TableCase):
         self.assertEqual(len(lines), 1, "one failure, one line")
         self.assertIn("DATETIME(3)", lines[0]["why"])
         self.assertEqual((lines[0]["serverZone"], lines[0]["sessionZone"]), ("+01:00", "+00:00"))
-        self.db.run("ALTER TABLE shedlock MODIFY lock_until DATETIME(3) NOT NULL, MODIFY locked_at DATETIME(3) NOT NULL")
+        self.db.run("ALTER TABLE shedlock MODIFY lock_until DATETIME(3) NOT NULL,"
+                    " MODIFY locked_at DATETIME(3) NOT NULL")
         self.assertEqual(schedules.take(self.http, "other").status, 201)
 
     def test_timestamp__when_nobody_looks_at_the_zone__then_it_takes_what_another_holds(self):
@@ -113,7 +117,8 @@ class TimeZones(TableCase):
 
 class Names(TableCase):
     def test_name__when_a_collation_takes_it_for_another__then_400_and_that_one_stays(self):
-        self.found(DATETIMES.replace("name VARCHAR(64)", "name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"))
+        collation = " CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci"
+        self.found(DATETIMES.replace("name VARCHAR(64)", "name VARCHAR(64)" + collation))
         for there, asked in (("Nightly", "nightly"), ("weekly ", "weekly"), ("übung", "ubung")):
             with self.subTest(there=there):
                 self.db.run("INSERT INTO shedlock VALUES (%s, '2000-01-01', '2000-01-01', 'java')", there)
@@ -143,7 +148,8 @@ class Names(TableCase):
                 self.assertEqual([line["why"] for line in one.log("schedule.table_refused")], ["name is not unique"])
 
     def test_table__when_a_column_is_missing_or_no_moment__then_refused(self):
-        for table in (DATETIMES.replace("locked_by", "holder"), DATETIMES.replace("lock_until DATETIME(3)", "lock_until BIGINT")):
+        for old, new in (("locked_by", "holder"), ("lock_until DATETIME(3)", "lock_until BIGINT")):
+            table = DATETIMES.replace(old, new)
             with self.subTest(table=table):
                 self.found(table)
                 self.assert_problem(schedules.take(self.http, "nightly"), 503, "SYS-011")
@@ -171,6 +177,41 @@ class Failover(TableCase):
     def test_read_only__when_the_guard_is_taken_out__then_a_lock_at_once(self):
         self.found(DATETIMES, faults="no-schedule-guard", **self.GUARD)
         self.read_only_for_a_moment()
+        self.assertEqual(schedules.take(self.http, "nightly").status, 201)
+
+    @classmethod
+    @functools.cache
+    def second(cls):
+        server = MySql(os.path.join(cls.stack.folder, "second"))
+        os.makedirs(os.path.dirname(server.folder))
+        server.initialise()
+        cls.addClassCleanup(server.kill)
+        return server.start()
+
+    def promoted(self, faults=None):
+        """Our connections lead to another server, which lacks the lock that was taken on the first."""
+        second = self.second()
+        relay = Relay(self.stack.mysql.port)
+        self.addCleanup(relay.close)
+        one = self.found(DATETIMES, faults=faults, mysql_port=relay.port, **self.GUARD)
+        self.assertEqual(schedules.take(self.http, "nightly").status, 201)
+        first, type(self).db = self.db, Database(second, self.db.name)
+        second.admin(f"CREATE DATABASE {first.name}",
+                     f"CREATE USER IF NOT EXISTS '{USER}'@'127.0.0.1' IDENTIFIED BY '{second.password}'",
+                     f"GRANT ALL ON {first.name}.* TO '{USER}'@'127.0.0.1'")
+        self.migrate()
+        relay.retarget(second.port)
+        eventually(lambda: self.http.get("/v1/schedules").status == 200, 20, "the other server answers")
+        return one
+
+    def test_server__when_another_answers__then_no_lock_for_the_guard_period_and_then_again(self):
+        one = self.promoted()
+        self.assert_problem(schedules.take(self.http, "nightly"), 503, "SYS-011")
+        self.assertEqual(one.log("schedule.guard")[0]["why"], "the connection leads to another server")
+        eventually(lambda: schedules.take(self.http, "nightly").status == 201, 10, "given again")
+
+    def test_server__when_the_guard_is_taken_out__then_a_lock_that_is_held_is_given_again(self):
+        self.promoted("no-schedule-guard")
         self.assertEqual(schedules.take(self.http, "nightly").status, 201)
 
     def test_mysql__when_away__then_503_and_not_locked(self):

@@ -107,7 +107,8 @@ class Schedules(Case):
 
     def test_put__when_the_terms_are_wrong__then_each_is_named_and_nothing_left(self):
         cases = [({"lockAtMostFor": "PT0S"}, "lockAtMostFor"), ({"lockAtMostFor": "PT24H0.001S"}, "lockAtMostFor"),
-                 ({"lockAtMostFor": 600}, "lockAtMostFor"), ({"lockAtMostFor": "10m"}, "lockAtMostFor"), ({}, "lockAtMostFor"),
+                 ({"lockAtMostFor": 600}, "lockAtMostFor"), ({"lockAtMostFor": "10m"}, "lockAtMostFor"),
+                 ({}, "lockAtMostFor"),
                  ({"lockAtMostFor": "PT1S", "lockAtLeastFor": "PT1.001S"}, "lockAtLeastFor"),
                  ({"lockAtMostFor": "PT1S", "lockAtLeastFor": "-PT1S"}, "lockAtLeastFor"),
                  ({"lockAtMostFor": "PT1S", "lockedBy": ""}, "lockedBy"),
@@ -304,8 +305,8 @@ class SchedulesAccess(Case):
                   "reader": (["read"], ["team:"]), "locker": (["locks"], [])}
         path = os.path.join(cls.stack.folder, "schedule-tokens.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"tokens": [{"name": n, "sha256": hashlib.sha256(n.encode()).hexdigest(), "scopes": s, "prefixes": p}
-                                  for n, (s, p) in tokens.items()]}, file)
+            json.dump({"tokens": [{"name": n, "sha256": hashlib.sha256(n.encode()).hexdigest(), "scopes": s,
+                                   "prefixes": p} for n, (s, p) in tokens.items()]}, file)
         cls.service = cls.instance("a", env={"LOCKSTOCK_TOKENS_FILE": path, "LOCKSTOCK_JOBS": "off"}).start()
 
     def as_(self, name):

@@ -29,7 +29,8 @@ def load_zones(stack):
     """The server's own table of time zones, by its own tool."""
     tool = program("mariadb-tzinfo-to-sql", "mysql_tzinfo_to_sql")
     for zone in ("Europe/Berlin", "Asia/Seoul", "UTC"):
-        sql = subprocess.run([tool, f"/usr/share/zoneinfo/{zone}", zone], capture_output=True, text=True, check=True).stdout
+        sql = subprocess.run([tool, f"/usr/share/zoneinfo/{zone}", zone], capture_output=True, text=True,
+                             check=True).stdout
         client = [program("mariadb", "mysql"), "--no-defaults", "-h127.0.0.1", f"-P{stack.mysql.port}", "-uroot", "mysql"]
         subprocess.run(client, input=sql, text=True, check=True, capture_output=True)
 

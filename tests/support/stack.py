@@ -81,7 +81,9 @@ class MySql:
         mariadb = program("mariadbd")
         self.oracle = os.environ.get("LOCKSTOCK_TEST_MYSQLD") or (None if mariadb else program("mysqld"))
         self.path = self.oracle or mariadb
-        self.process = Process(self._argv(), os.path.join(folder, "mysql.log"))
+        # Names of temporary tables hold the process's number, which containers that share /tmp may share as well.
+        self.env = {**os.environ, "TMPDIR": folder}
+        self.process = Process(self._argv(), os.path.join(folder, "mysql.log"), self.env)
         self._names = (f"lockstock_{n}" for n in itertools.count(1))
 
     def _argv(self):
@@ -106,7 +108,7 @@ class MySql:
                        "--auth-root-authentication-method=normal", "--innodb-log-file-size=64M"]
         if os.geteuid() == 0:
             command.append("--user=root")
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=self.env)
         if done.returncode:
             raise RuntimeError(f"{command[0]}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
