@@ -98,7 +98,18 @@ static void leave_out_new(struct batch *batch) {
     batch->count = kept;
 }
 
-void batch_plan(struct batch *batch, const struct keys *parked) {
+/* The number of a key in `waves` is the place of its last event, plus one. */
+static unsigned wave_of(struct batch *batch, size_t place, bool in_order) {
+    const struct item *item = &batch->items[place];
+    int64_t *last = keys_add(&batch->waves, item->aggregate_id);
+    int64_t before = *last;
+    *last = (int64_t)place + 1;
+    if (before == 0) return 0;
+    const struct item *previous = &batch->items[before - 1];
+    return previous->wave + !(in_order && strcmp(previous->type, item->type) == 0);
+}
+
+void batch_plan(struct batch *batch, const struct keys *parked, bool in_order) {
     if (batch->late_cut) leave_out_new(batch);
     if (batch->count > 1) qsort(batch->items, batch->count, sizeof batch->items[0], by_id);
     for (size_t i = 0; i < batch->count; i++) {
@@ -109,7 +120,7 @@ void batch_plan(struct batch *batch, const struct keys *parked) {
             item->state = ITEM_HELD;
             continue;
         }
-        item->wave = (unsigned)(*keys_add(&batch->waves, item->aggregate_id))++;
+        item->wave = wave_of(batch, i, in_order);
         if (item->wave > batch->wave_max) batch->wave_max = item->wave;
     }
 }
@@ -137,8 +148,10 @@ bool batch_note_wave(struct batch *batch, unsigned wave) {
     for (size_t i = 0; i < batch->count; i++) {
         struct item *item = &batch->items[i];
         if (item->state != ITEM_TO_SEND || item->wave != wave) continue;
+        int64_t *key = keys_find(&batch->waves, item->aggregate_id);
         item->state = state_of(item->event.outcome);
-        if (item->state == ITEM_REFUSED) *keys_find(&batch->waves, item->aggregate_id) = REFUSED_BEFORE;
+        if (item->state == ITEM_AWAY && *key == REFUSED_BEFORE) item->state = ITEM_HELD;
+        if (item->state == ITEM_REFUSED) *key = REFUSED_BEFORE;
         if (item->state == ITEM_AWAY) through = false;
     }
     return through;

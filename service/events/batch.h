@@ -1,15 +1,16 @@
 /* The rows one cycle has read, in id order, the events among them that are ours to send, and in which wave each goes.
 
    A wave holds at most one event of each aggregate id; the next wave goes when this one has been answered. So whatever
-   a sink does with some of the events, no aggregate's order is turned round. Pure. */
+   a sink does with some of the events, no aggregate's order is turned round. For a sink that keeps the order by itself
+   a wave holds events of one aggregate and type that follow each other. Pure. */
 #pragma once
 
 #include "events/keys.h"
 #include "events/sink.h"
 #include "store/outbox.h"
 
-#define BATCH_ROWS_MAX SINK_EVENTS_MAX
-#define BATCH_BYTES_MAX ((size_t)8 << 20) /* of envelopes; one event may be larger by itself */
+#define BATCH_ROWS_MAX (SINK_EVENTS_MAX / 2) /* new ones, and as many late ones */
+#define BATCH_BYTES_MAX ((size_t)8 << 20)    /* of envelopes; one event may be larger by itself */
 
 enum item_state {
     ITEM_NOT_OURS, /* of a part that we do not own: passed over */
@@ -51,7 +52,7 @@ void batch_begin(struct batch *batch, uint64_t parts);
 void batch_add(void *batch, const struct outbox_row *row);
 /* Everything was added: sorts, leaves the new rows out when late ones had no room, since those may come
    first, and gives each event its wave. Events whose aggregate id is in `parked` are held. */
-void batch_plan(struct batch *batch, const struct keys *parked);
+void batch_plan(struct batch *batch, const struct keys *parked, bool in_order);
 /* The events of a wave that are still to be sent; out has room for all. */
 size_t batch_wave(struct batch *batch, unsigned wave, struct sink_event **out);
 /* Takes over what the sink said of a wave. Events behind a refused one are held. False: some are AWAY. */

@@ -13,6 +13,7 @@
 /* The promises of sink and inbox rest on these: a deployment may not set them. */
 static const char *const kept[] = {
     "enable.idempotence",
+    "enable.gapless.guarantee",
     "acks",
     "request.required.acks",
     "message.timeout.ms",

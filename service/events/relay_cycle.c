@@ -55,7 +55,7 @@ static RESULT read_batch(struct relay *relay, const struct frontier *frontier, i
     *ret_full = relay->batch.cut || relay->batch.count == BATCH_ROWS_MAX;
     TRY(read_late(relay, frontier));
     *ret_full = *ret_full || relay->batch.late_cut;
-    batch_plan(&relay->batch, &relay->parked);
+    batch_plan(&relay->batch, &relay->parked, relay->sink.in_order);
     leave_out(&relay->batch, frontier);
     return OK;
 }
@@ -69,23 +69,14 @@ static const char *reason_of(const struct batch *batch) {
     return "unknown";
 }
 
-/* False: not all of it was given to the sink. */
-static bool send_wave(struct relay *relay, struct sink_event *const *wave, size_t count) {
-    for (size_t done = 0, some; done < count; done += some) {
-        some = count - done < SINK_EVENTS_MAX ? count - done : SINK_EVENTS_MAX;
-        if (!relay_may_send(relay)) return false;
-        relay->sink.send(relay->sink.self, relay->db, wave + done, some);
-    }
-    return true;
-}
-
 /* Each wave is answered before the next goes; the first that is not answered whole is the last. */
 int64_t relay_send(struct relay *relay) {
     struct batch *batch = &relay->batch;
     AUTO_FREE struct sink_event **wave = mem_array(batch->count + 1, sizeof wave[0]);
     for (unsigned number = 0; number <= batch->wave_max; number++) {
         size_t count = batch_wave(batch, number, wave);
-        if (!send_wave(relay, wave, count)) break;
+        if (count > 0 && !relay_may_send(relay)) break;
+        if (count > 0) relay->sink.send(relay->sink.self, relay->db, wave, count);
         if (!batch_note_wave(batch, number)) {
             relay_note_away(relay, reason_of(batch));
             break;

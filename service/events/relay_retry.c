@@ -71,7 +71,7 @@ RESULT relay_retry(struct relay *relay, bool *ret_more) {
     batch_begin(&relay->batch, relay_owned(relay));
     TRY(outbox_due(relay->db, relay->sink.name, relay_owned(relay), DUE_MAX, batch_add, &relay->batch));
     if (relay->batch.count == 0) return OK;
-    batch_plan(&relay->batch, &nobody);
+    batch_plan(&relay->batch, &nobody, false);
     *ret_more = relay_send(relay) == INT64_MAX;
     TRY(settle(relay));
     return relay_read_parked(relay);

@@ -34,7 +34,7 @@ static void batch_plan__when_an_aggregate_repeats__then_each_event_has_its_own_w
     add(&batch, 2, "b");
     add(&batch, 3, "a");
     add(&batch, 4, "a");
-    batch_plan(&batch, &nobody);
+    batch_plan(&batch, &nobody, false);
     struct sink_event *events[16];
     assert_int_equal(batch.wave_max, 2);
     assert_int_equal(batch_wave(&batch, 0, events), 2);
@@ -51,7 +51,7 @@ static void batch_plan__when_rows_are_late__then_sorted_by_id(void **state) {
     add(&batch, 9, "a");
     batch.late = true;
     add(&batch, 3, "b");
-    batch_plan(&batch, &nobody);
+    batch_plan(&batch, &nobody, false);
     assert_int_equal(batch.items[0].event.id, 3);
     assert_true(batch.items[0].late && !batch.items[1].late);
     batch_done(&batch);
@@ -62,7 +62,7 @@ static void batch_plan__when_late_rows_have_no_room__then_no_new_one_goes(void *
     add(&batch, 5000, "new");
     batch.late = true;
     for (int64_t id = 1; id <= BATCH_ROWS_MAX + 1; id++) add(&batch, id, "late");
-    batch_plan(&batch, &nobody);
+    batch_plan(&batch, &nobody, false);
     assert_true(batch.late_cut);
     assert_int_equal(batch.count, BATCH_ROWS_MAX);
     assert_int_equal(batch.items[batch.count - 1].event.id, BATCH_ROWS_MAX);
@@ -73,7 +73,7 @@ static void batch_add__when_not_our_part__then_passed_over(void **state) {
     struct batch batch = begun();
     batch_begin(&batch, 1);
     add(&batch, 1, "a");
-    batch_plan(&batch, &nobody);
+    batch_plan(&batch, &nobody, false);
     assert_int_equal(batch.items[0].state, ITEM_NOT_OURS);
     assert_int_equal(batch_end(&batch), INT64_MAX);
     batch_done(&batch);
@@ -85,7 +85,7 @@ static void batch_plan__when_parked__then_held(void **state) {
     (void)keys_add(&parked, "a");
     add(&batch, 1, "a");
     add(&batch, 2, "b");
-    batch_plan(&batch, &parked);
+    batch_plan(&batch, &parked, false);
     assert_int_equal(batch.items[0].state, ITEM_HELD);
     assert_int_equal(batch.items[1].state, ITEM_TO_SEND);
     keys_done(&parked);
@@ -98,7 +98,7 @@ static void batch_wave__when_the_one_before_was_refused__then_held(void **state)
     add(&batch, 2, "b");
     add(&batch, 3, "a");
     add(&batch, 4, "b");
-    batch_plan(&batch, &nobody);
+    batch_plan(&batch, &nobody, false);
     assert_int_equal(send_wave(&batch, 0, 1, SINK_REFUSED), 2);
     assert_true(batch_note_wave(&batch, 0));
     assert_int_equal(send_wave(&batch, 1, 0, SINK_SENT), 1);
@@ -110,13 +110,36 @@ static void batch_wave__when_the_one_before_was_refused__then_held(void **state)
     batch_done(&batch);
 }
 
+static void batch_plan__when_the_sink_keeps_the_order__then_a_wave_of_one_type(void **state) {
+    struct batch batch = begun();
+    add(&batch, 1, "a");
+    add(&batch, 2, "a");
+    add(&batch, 3, "b");
+    add(&batch, 4, "a");
+    (void)text_copy(batch.items[3].type, sizeof batch.items[3].type, "order.cancelled");
+    batch_plan(&batch, &nobody, true);
+    struct sink_event *events[16];
+    assert_int_equal(batch.wave_max, 1);
+    assert_int_equal(batch.items[3].wave, 1);
+    assert_int_equal(batch_wave(&batch, 0, events), 3);
+    events[0]->outcome = SINK_REFUSED;
+    events[1]->outcome = SINK_AWAY; /* not sent, because of the one before */
+    events[2]->outcome = SINK_SENT;
+    assert_true(batch_note_wave(&batch, 0));
+    assert_int_equal(batch.items[1].state, ITEM_HELD);
+    assert_int_equal(batch_wave(&batch, 1, events), 0);
+    assert_int_equal(batch.items[3].state, ITEM_HELD);
+    assert_int_equal(batch_end(&batch), INT64_MAX);
+    batch_done(&batch);
+}
+
 /* An event of a later wave may stand before the one that was away. */
 static void batch_end__when_a_wave_is_away__then_before_everything_unsent(void **state) {
     struct batch batch = begun();
     add(&batch, 1, "a");
     add(&batch, 2, "a");
     add(&batch, 3, "b");
-    batch_plan(&batch, &nobody);
+    batch_plan(&batch, &nobody, false);
     (void)send_wave(&batch, 0, 3, SINK_AWAY);
     assert_false(batch_note_wave(&batch, 0));
     assert_int_equal(batch_end(&batch), 2);
@@ -131,6 +154,7 @@ int main(void) {
         cmocka_unit_test(batch_add__when_not_our_part__then_passed_over),
         cmocka_unit_test(batch_plan__when_parked__then_held),
         cmocka_unit_test(batch_wave__when_the_one_before_was_refused__then_held),
+        cmocka_unit_test(batch_plan__when_the_sink_keeps_the_order__then_a_wave_of_one_type),
         cmocka_unit_test(batch_end__when_a_wave_is_away__then_before_everything_unsent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
