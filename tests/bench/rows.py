@@ -8,6 +8,7 @@ import time
 
 from claim_rows import claim_rows
 from lock_rows import lock_rows
+from relay_rows import relay_rows
 from stand import Checked, foreign_now, rss_kib, serve
 
 PRODUCTS_MANY = 1000
@@ -196,6 +197,8 @@ class Plan:
         self.of_locks = lock_rows(_with_service)
         self._rows.update(self.of_locks)
         self._rows["hot 256, LOCKSTOCK_JOBS=off"] = orders(256, settings={"LOCKSTOCK_JOBS": 0})
+        self._rows["hot 256, LOCKSTOCK_SINKS empty"] = orders(256, settings={"LOCKSTOCK_SINKS": ""})
+        self._rows.update(relay_rows(_with_service))
         self._rows.update(claim_rows(_with_service))
 
     def _train_of_hot(self):

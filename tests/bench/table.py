@@ -59,6 +59,8 @@ def goals(runs, soak=None):
     wanted += lock_goals(runs)
     wanted.append(("one hot product, 256 connections, to the same without jobs of the service",
                    _ratio(runs, "hot 256", "hot 256, LOCKSTOCK_JOBS=off"), 0.95, True))
+    wanted.append(("one hot product, 256 connections, to the same without a sink",
+                   _ratio(runs, "hot 256", "hot 256, LOCKSTOCK_SINKS empty"), 0.95, True))
     found = [Goal(title, value, bound, at_least) for title, value, bound, at_least in wanted if value is not None]
     for name in ("queue twice over, refused wait", "queue twice over, refused ask again at once"):
         if name in runs:

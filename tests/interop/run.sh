@@ -1,9 +1,9 @@
 #!/bin/bash
 # tests/interop/run.sh [--build | TEST…] (make test-interop): builds the peers and runs tests/interop/test_*.py, or the
-# tests named (test_redisson.Redisson4RLock), against real jars of Redisson and ShedLock, node-redisson and this tree's
-# service, on private servers. --build only builds the peers.
+# tests named (test_redisson.Redisson4RLock), against real jars of Redisson and ShedLock, node-redisson, a Kafka broker
+# and this tree's service, on private servers. --build only builds the peers.
 #   LOCKSTOCK_BIN   another binary than build/lockstock
-# The libraries are those of tests/interop/versions, tests/interop/java/pom.xml and tests/interop/node/package-lock.json. The first run fetches them
+# The libraries are those of tests/interop/versions, tests/interop/java/pom.xml, tests/interop/kafka/pom.xml and tests/interop/node/package-lock.json. The first run fetches them
 # with mvn and npm; later ones, and those on a machine whose caches have them, need no network. All that is made lies in
 # build/interop. The last line tells how many tests ran; the exit status is 0 only when none failed, and 75 when none ran
 # because a library could not be fetched: that says nothing of this tree.
@@ -67,6 +67,15 @@ java_peer() {
     echo "$version" >"$folder/made"
 }
 
+broker() {
+    local folder=$out/kafka
+    is_made "$folder" kafka "$here/kafka" && return
+    echo "interop: fetching a Kafka broker"
+    rm -rf "$folder"
+    in_or_online mvn -B -q -f "$here/kafka/pom.xml" -Dbroker.folder="$folder" dependency:copy-dependencies
+    echo kafka >"$folder/made"
+}
+
 node_peer() {
     local folder=$out/node
     is_made "$folder" node "$here/node" && return
@@ -81,7 +90,7 @@ service() {
     deploy/packages.sh servers test || stop "packages are missing"
     [[ -z ${LOCKSTOCK_BIN:-} ]] || return 0
     deploy/packages.sh build || stop "packages are missing"
-    deploy/build.sh release lockstock lockstock-faults || stop "the build failed"
+    deploy/build.sh release lockstock lockstock-faults kafka_tail || stop "the build failed"
 }
 
 number() { { grep -oP "$1\K[0-9]+" "$out/test.log" || echo 0; } | tail -n 1; }
@@ -92,6 +101,7 @@ while read -r name version; do
     java_peer "$name" "$version" </dev/null
 done <"$here/versions"
 node_peer
+broker
 [[ ${1:-} != --build ]] || exit 0
 service
 if (($#)); then
