@@ -8,10 +8,13 @@
 
 #include <string.h>
 
+/* Indexes are forced: of a table that was just filled the optimizer knows nothing yet, and scans it. */
+#define BY_HOLDER "SELECT name FROM lock_leases FORCE INDEX (idx_lock_leases_holder) WHERE holder = ? AND name > ?"
+#define BY_LAST_HOLDER                                                                                                 \
+    "SELECT name FROM lock_leases FORCE INDEX (idx_lock_leases_last_holder) "                                          \
+    "WHERE last_holder = ? AND last_told = 0 AND name > ?"
 /* The holder's rows, and those in which it is the holder before and has not been told. */
-#define NAMES                                                                                                          \
-    "(SELECT name FROM lock_leases WHERE holder = ? AND name > ?) UNION "                                              \
-    "(SELECT name FROM lock_leases WHERE last_holder = ? AND last_told = 0 AND name > ?) ORDER BY name LIMIT ?"
+#define NAMES "(" BY_HOLDER ") UNION (" BY_LAST_HOLDER ") ORDER BY name LIMIT ?"
 /* Its lease is over and nobody came since: the row loses its holder, so that this is told once. */
 #define LET_GO                                                                                                         \
     "UPDATE lock_leases SET last_holder = holder, last_reason = 'expired', last_fence = fence, last_told = 1, "        \
@@ -20,11 +23,12 @@
 #define TOLD "UPDATE lock_leases SET last_told = 1 WHERE name = ? AND last_holder = ?"
 /* used_at of a held row is the end of its lease: the index leaves out what is free. */
 #define LIST                                                                                                           \
-    "SELECT name, fence, owner, metadata, " LEASES_LEFT_MS ", " LEASES_HELD_MS " FROM lock_leases "                    \
-    "WHERE used_at > " LEASES_NOW " AND " LEASES_IS_HELD " AND name > ? "                                              \
-    "AND LEFT(CAST(name AS BINARY), LENGTH(?)) = CAST(? AS BINARY) ORDER BY name LIMIT ?"
-
-#define AHEAD "SELECT MAX(fence) FROM lock_leases WHERE fence >= ? AND used_at < " LEASES_NOW " - INTERVAL ? HOUR"
+    "SELECT name, fence, owner, metadata, " LEASES_LEFT_MS ", " LEASES_HELD_MS                                         \
+    " FROM lock_leases FORCE INDEX (idx_lock_leases_used_at) WHERE used_at > " LEASES_NOW " AND " LEASES_IS_HELD       \
+    " AND name > ? AND LEFT(CAST(name AS BINARY), LENGTH(?)) = CAST(? AS BINARY) ORDER BY name LIMIT ?"
+#define AHEAD                                                                                                          \
+    "SELECT MAX(fence) FROM lock_leases FORCE INDEX (idx_lock_leases_fence) "                                          \
+    "WHERE fence >= ? AND used_at < " LEASES_NOW " - INTERVAL ? HOUR"
 
 /* -- of one holder */
 
