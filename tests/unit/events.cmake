@@ -1,3 +1,5 @@
 lockstock_unit_test(frontier events fault_none base)
 lockstock_unit_test(keys events fault_none base)
 lockstock_unit_test(batch events fault_none base)
+lockstock_unit_test(receivers events fault_none)
+lockstock_unit_test(sources events fault_none)

@@ -1,0 +1,1 @@
+lockstock_unit_test(intake inbox fault_none)
