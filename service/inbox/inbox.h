@@ -6,8 +6,8 @@
    1. An event's effect and the fact that it was processed are one transaction (facade/outside.h): what comes twice has
       its effect once.
    2. Nothing is acknowledged before its effect or its dead letter is durable.
-   3. Events of one order are tried in their order: one that waits for its retry holds back those behind it in its
-   batch.
+   3. Events of one order are tried in their order within a batch: one that waits for its retry holds back those behind
+      it. Between batches that is the source's business: a Redis stream gives them to any consumer.
    4. Outages and overload count as no attempt: an event is given up only for reasons of its own. */
 #pragma once
 
