@@ -7,8 +7,8 @@
 
 enum fault {
     FAULT_NO_REDIS_LOCK,        /* no-redis-lock: trains go without the Redis lock */
-    FAULT_NO_ROW_LOCK,          /* no-row-lock: stock rows are read without FOR UPDATE */
-    FAULT_NO_VERSION_CHECK,     /* no-version-check: the UPDATE does not compare the version */
+    FAULT_NO_ROW_LOCK,          /* no-row-lock: rows are read without FOR UPDATE */
+    FAULT_NO_VERSION_CHECK,     /* no-version-check: UPDATEs do not compare the version */
     FAULT_NO_RENEWAL,           /* no-renewal: train leases are never renewed */
     FAULT_UNLOCK_BEFORE_COMMIT, /* unlock-before-commit: the seed's fault */
     FAULT_HOLD_BEFORE_COMMIT,   /* hold-before-commit=MS: the transaction stays open MS longer */

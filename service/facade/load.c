@@ -81,11 +81,15 @@ static RESULT find_skipped_orders(struct attempt *attempt, const struct order *r
     return OK;
 }
 
+enum row_lock attempt_row_lock(const struct attempt *attempt) {
+    return fault_on(FAULT_NO_ROW_LOCK) ? ROW_LOCK_NONE : attempt->row_lock;
+}
+
 static RESULT load_stock(struct attempt *attempt) {
     size_t count = attempt->product_count, row_count = 0;
     if (count == 0) return OK;
     AUTO_FREE struct stock_row *rows = mem_array(count, sizeof rows[0]);
-    enum row_lock lock = fault_on(FAULT_NO_ROW_LOCK) ? ROW_LOCK_NONE : attempt->row_lock;
+    enum row_lock lock = attempt_row_lock(attempt);
     TRY(inventories_lock(attempt->db, attempt->product_ids, count, lock, rows, &row_count, &attempt->world.now_ms));
     if (lock == ROW_LOCK_SKIP && row_count < count) TRY(find_skipped_stock(attempt, rows, row_count));
     TRY(products_price(attempt->db, rows, row_count));
@@ -137,7 +141,7 @@ static RESULT load_orders(struct attempt *attempt) {
     size_t count = attempt->order_count, row_count = 0;
     if (count == 0) return OK;
     AUTO_FREE struct order *rows = mem_array(count, sizeof rows[0]);
-    TRY(orders_lock(attempt->db, attempt->order_ids, count, attempt->row_lock, rows, &row_count,
+    TRY(orders_lock(attempt->db, attempt->order_ids, count, attempt_row_lock(attempt), rows, &row_count,
                     &attempt->world.now_ms));
     attempt->world.orders = mem_array(row_count + 1, sizeof attempt->world.orders[0]);
     attempt->world.order_count = row_count;

@@ -60,7 +60,7 @@ RESULT attempt_load_reservations(struct attempt *attempt) {
     make_cells(attempt);
     size_t count = 0;
     AUTO_FREE struct reservation *rows = mem_array(attempt->ref_count + 1, sizeof rows[0]);
-    TRY(reservations_lock(attempt->db, attempt->refs, attempt->ref_count, attempt->row_lock, rows, &count,
+    TRY(reservations_lock(attempt->db, attempt->refs, attempt->ref_count, attempt_row_lock(attempt), rows, &count,
                           &attempt->world.now_ms));
     fill_cells(attempt, rows, count);
     if (attempt->row_lock == ROW_LOCK_SKIP && count < attempt->ref_count) TRY(find_skipped(attempt));

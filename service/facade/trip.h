@@ -73,6 +73,8 @@ struct attempt {
 /* load.c: reads everything the riders need, stock rows first. Riders on skipped rows get FATE_BLOCKED and are settled.
  */
 RESULT attempt_load(struct attempt *attempt);
+/* How the rows of this attempt are read. */
+enum row_lock attempt_row_lock(const struct attempt *attempt);
 /* load_reservations.c */
 RESULT attempt_load_reservations(struct attempt *attempt);
 /* A release that was looked up before its reservation came to be has locked no stock: it gets FATE_LOOKUP. */

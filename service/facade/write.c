@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool checks_versions(void) { return !fault_on(FAULT_NO_VERSION_CHECK); }
+
 static RESULT write_stock(struct attempt *attempt) {
     const struct world *world = &attempt->world;
     AUTO_FREE struct stock_row *rows = mem_array(world->stock_count + 1, sizeof rows[0]);
@@ -19,14 +21,14 @@ static RESULT write_stock(struct attempt *attempt) {
         expected[count++] = world->stocks[i].version_read;
     }
     if (count == 0) return OK;
-    return inventories_update(attempt->db, rows, expected, count, !fault_on(FAULT_NO_VERSION_CHECK));
+    return inventories_update(attempt->db, rows, expected, count, checks_versions());
 }
 
 static RESULT write_orders(struct attempt *attempt) {
     const struct world *world = &attempt->world;
     for (size_t i = 0; i < world->order_count; i++) {
         const struct order_cell *cell = &world->orders[i];
-        if (cell->changed) TRY(orders_update(attempt->db, &cell->order, cell->version_read));
+        if (cell->changed) TRY(orders_update(attempt->db, &cell->order, cell->version_read, checks_versions()));
     }
     return OK;
 }
@@ -36,7 +38,7 @@ static RESULT update_reservations(struct attempt *attempt) {
     for (size_t i = 0; i < world->reservation_count; i++) {
         const struct reservation_cell *cell = &world->reservations[i];
         if (cell->changed && cell->version_read > 0)
-            TRY(reservations_update(attempt->db, &cell->row, cell->version_read));
+            TRY(reservations_update(attempt->db, &cell->row, cell->version_read, checks_versions()));
     }
     return OK;
 }

@@ -186,16 +186,17 @@ RESULT order_items_insert(struct db *db, const struct order *orders, size_t coun
     return many_write(db, &many, lines, NULL);
 }
 
-RESULT orders_update(struct db *db, const struct order *order, int64_t expected_version) {
+#define UPDATE_ORDER "UPDATE orders SET status = ?, payment_requested_at = ?, version = ? WHERE id = ?"
+
+RESULT orders_update(struct db *db, const struct order *order, int64_t expected_version, bool check_version) {
     struct db_stmt *stmt;
     uint64_t matched;
-    TRY(db_statement(
-        db, "UPDATE orders SET status = ?, payment_requested_at = ?, version = ? WHERE id = ? AND version = ?", &stmt));
+    TRY(db_statement(db, check_version ? UPDATE_ORDER " AND version = ?" : UPDATE_ORDER, &stmt));
     db_set_str(stmt, 0, order_status_name(order->status));
     db_set_time(stmt, 1, order->payment_requested_at_ms);
     db_set_i64(stmt, 2, order->version);
     db_set_i64(stmt, 3, order->id);
-    db_set_i64(stmt, 4, expected_version);
+    if (check_version) db_set_i64(stmt, 4, expected_version);
     TRY(db_execute(stmt, &matched));
     if (matched == 0) FAIL(VERSION_CONFLICT, 0);
     return OK;

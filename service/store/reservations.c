@@ -174,20 +174,21 @@ RESULT reservations_insert(struct db *db, const struct reservation *const *rows,
     return r;
 }
 
-RESULT reservations_update(struct db *db, const struct reservation *row, int64_t expected_version) {
+#define UPDATE_ROW                                                                                                     \
+    "UPDATE stock_reservations SET status = ?, reason = ?, version = ?, confirmed_at = ?, released_at = ? WHERE id = " \
+    "?"
+
+RESULT reservations_update(struct db *db, const struct reservation *row, int64_t expected_version, bool check_version) {
     struct db_stmt *stmt;
     uint64_t matched;
-    TRY(db_statement(db,
-                     "UPDATE stock_reservations SET status = ?, reason = ?, version = ?, confirmed_at = ?, "
-                     "released_at = ? WHERE id = ? AND version = ?",
-                     &stmt));
+    TRY(db_statement(db, check_version ? UPDATE_ROW " AND version = ?" : UPDATE_ROW, &stmt));
     db_set_str(stmt, 0, reservation_status_name(row->status));
     db_set_str_or_null(stmt, 1, row->reason);
     db_set_i64(stmt, 2, row->version);
     db_set_time(stmt, 3, row->confirmed_at_ms);
     db_set_time(stmt, 4, row->released_at_ms);
     db_set_i64(stmt, 5, row->id);
-    db_set_i64(stmt, 6, expected_version);
+    if (check_version) db_set_i64(stmt, 6, expected_version);
     TRY(db_execute(stmt, &matched));
     if (matched == 0) FAIL(VERSION_CONFLICT, 0);
     return OK;

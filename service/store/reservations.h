@@ -15,5 +15,6 @@ RESULT reservation_lines_read(struct db *db, const struct reservation_ref *refs,
                               void (*fn)(void *arg, const struct reservation_ref *ref, struct line line), void *arg);
 /* rows sorted by ref. DUPLICATE when another instance was first. */
 RESULT reservations_insert(struct db *db, const struct reservation *const *rows, size_t count);
-/* status, reason, version and their times WHERE id AND version = expected_version; VERSION_CONFLICT when 0 rows. */
-RESULT reservations_update(struct db *db, const struct reservation *row, int64_t expected_version);
+/* status, reason, version and their times WHERE id AND version = expected_version; VERSION_CONFLICT when 0 rows.
+   check_version false (removal tests only) leaves the comparison out. */
+RESULT reservations_update(struct db *db, const struct reservation *row, int64_t expected_version, bool check_version);

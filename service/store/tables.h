@@ -40,8 +40,9 @@ RESULT orders_exist(struct db *db, const int64_t *ids, size_t count, bool *found
 RESULT orders_read(struct db *db, int64_t id, struct order *ret);
 RESULT orders_insert(struct db *db, const struct order *orders, size_t count);
 RESULT order_items_insert(struct db *db, const struct order *orders, size_t count);
-/* status, payment_requested_at, version WHERE id AND version=expected_version; VERSION_CONFLICT when 0 rows. */
-RESULT orders_update(struct db *db, const struct order *order, int64_t expected_version);
+/* status, payment_requested_at, version WHERE id AND version=expected_version; VERSION_CONFLICT when 0 rows.
+   check_version false (removal tests only) leaves the comparison out. */
+RESULT orders_update(struct db *db, const struct order *order, int64_t expected_version, bool check_version);
 /* Immutable lines of many orders, plain read: calls fn for each line, in order id and line order. */
 RESULT order_lines_read(struct db *db, const int64_t *ids, size_t count,
                         void (*fn)(void *arg, int64_t order_id, struct line line), void *arg);

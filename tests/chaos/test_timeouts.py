@@ -102,6 +102,11 @@ class Orders(Timeouts):
         return self.db.value("SELECT COUNT(*) FROM orders o JOIN payments p ON p.order_id=o.id"
                              " WHERE o.status='CANCELLED' AND p.status='APPROVED'")
 
+    def told_twice(self):
+        """The same damage where neither side saw the other: both ends were told."""
+        return self.db.value("SELECT COUNT(*) FROM outbox_events a JOIN outbox_events b ON b.aggregate_id=a.aggregate_id"
+                             " WHERE a.event_type='payment.completed' AND b.event_type='order.cancelled'")
+
     def assert_each_ended_once(self, states, both=True):
         self.assertEqual(set(states), set(self.orders))
         paid = {n for n, status in states.items() if status == "PAYMENT_COMPLETED"}
@@ -175,13 +180,23 @@ class Orders(Timeouts):
         return worker
 
     def test_stale_scan__when_not_looked_at_again__then_the_proof_sees_paid_orders_cancelled(self):
-        self.begin(faults="stale-timeout,hold-before-commit=100")
-        self.race(400)
+        self.begin(faults="stale-timeout,hold-before-commit=60")
+        self.race(250)
         self.assertGreater(self.paid_and_cancelled(), 0)
 
+    def test_version__when_the_rows_are_not_locked__then_it_alone_keeps_one_end(self):
+        self.begin(faults="no-row-lock,no-schedule-lock,no-round-check,hold-before-commit=30")
+        self.assert_each_ended_once(self.race(300), both=False)
+        self.assertGreater(self.metric("lockstock_version_conflicts_total"), 0)
+
+    def test_version__when_neither_locked_nor_compared__then_the_proof_sees_two_ends(self):
+        self.begin(faults="no-row-lock,no-version-check,no-schedule-lock,no-round-check,hold-before-commit=30")
+        self.race(300)
+        self.assertGreater(self.told_twice(), 0)
+
     def test_stale_scan__when_looked_at_again__then_none_under_the_same_load(self):
-        self.begin(faults="hold-before-commit=100")
-        self.assert_each_ended_once(self.race(400), both=False)
+        self.begin(faults="hold-before-commit=60")
+        self.assert_each_ended_once(self.race(250), both=False)
 
 
 class Reservations(Timeouts):
@@ -242,8 +257,8 @@ class Reservations(Timeouts):
         self.assert_each_ended_once(ends)
 
     def test_stale_scan__when_not_looked_at_again__then_the_proof_sees_confirmed_stock_given_back(self):
-        self.begin(faults="stale-timeout,hold-before-commit=100", LOCKSTOCK_RESERVATION_GRACE="PT0S")
-        self.assertGreater(self.lied_to(self.race(400)), 0)
+        self.begin(faults="stale-timeout,hold-before-commit=60", LOCKSTOCK_RESERVATION_GRACE="PT0S")
+        self.assertGreater(self.lied_to(self.race(250)), 0)
 
     def test_tombstone__when_left_out__then_the_proof_sees_stock_held_for_nobody(self):
         for faults, held in (("", 0), ("no-tombstone", 2)):

@@ -134,8 +134,8 @@ static void orders_update__when_version_is_the_expected__then_written_else_confl
     orders[0].status = ORDER_PAYMENT_REQUESTED;
     orders[0].payment_requested_at_ms = 1700000001001;
     orders[0].version = 2;
-    MUST(orders_update(stand->db, &orders[0], 1));
-    MUST_FAIL(VERSION_CONFLICT, orders_update(stand->db, &orders[0], 1));
+    MUST(orders_update(stand->db, &orders[0], 1, true));
+    MUST_FAIL(VERSION_CONFLICT, orders_update(stand->db, &orders[0], 1, true));
     MUST(orders_read(stand->db, 1, &got));
     assert_same_order(&got, &orders[0]);
     free_items(&got, 1);

@@ -96,8 +96,8 @@ static void reservations__written_and_read__the_same(void **state) {
     assert_null(back[1].items);
     back[0].status = RESERVATION_CONFIRMED;
     back[0].version = 2;
-    MUST(reservations_update(stand->db, &back[0], 1));
-    MUST_FAIL(VERSION_CONFLICT, reservations_update(stand->db, &back[0], 1));
+    MUST(reservations_update(stand->db, &back[0], 1, true));
+    MUST_FAIL(VERSION_CONFLICT, reservations_update(stand->db, &back[0], 1, true));
     free(back[0].items);
     size_t skipped = 0;
     MUST(reservations_lock(stand->other, refs, 3, ROW_LOCK_SKIP, back, &skipped, &now_ms));
