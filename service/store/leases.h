@@ -61,7 +61,7 @@ RESULT leases_change(struct db *db, const struct lease_change *change, struct le
 /* leases_many.c: all that a holder has, renewed or (ttl_ms 0) released, LEASES_SLICE in one transaction; and what it
    has lost, once. fn is called for each name, ascending by bytes, when its transaction is through. */
 #define LEASES_SLICE 64
-#define LEASES_OF_MAX 10000 /* of one holder */
+#define LEASES_OF_MAX 10000 /* of one holder; with more it fails at the end */
 typedef void (*lease_changed_fn)(void *arg, const char *name, const struct lease_changed *changed);
 RESULT leases_change_all(struct db *db, const char *holder, int64_t ttl_ms, lease_changed_fn fn, void *arg);
 

@@ -103,7 +103,7 @@ RESULT leases_change_all(struct db *db, const char *holder, int64_t ttl_ms, leas
         if (slice->count < LEASES_SLICE) return OK;
         (void)text_format(after, sizeof after, "%s", slice->rows[slice->count - 1].name);
     }
-    return OK;
+    FAIL(UNAVAILABLE, 0); /* there may be more, and nobody has said so */
 }
 
 /* -- under a prefix */

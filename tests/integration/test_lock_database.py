@@ -80,7 +80,7 @@ class Acquire(DatabaseCase):
         time.sleep(0.05)
         again = self.put(name, token=mine, ttlMs=60000)
         self.assertEqual((again.status, again.json["fence"]), (200, first["fence"]))
-        self.assertLess(again.json["safeForMs"], first["safeForMs"])
+        self.assertLess(again.json["safeForMs"], 4900)
 
     def test_put__when_sent_30_times_in_parallel__then_one_grant(self):
         name, mine = self.name(), token()

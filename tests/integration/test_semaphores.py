@@ -81,7 +81,7 @@ class Acquire(SemaphoreCase):
         time.sleep(0.05)
         again = self.put(name, token=mine, ttlMs=60000, permits=1, limit=3)
         self.assertEqual((again.status, again.json["fence"], again.json["permits"]), (200, first["fence"], 2))
-        self.assertLess(again.json["safeForMs"], first["safeForMs"])
+        self.assertLess(again.json["safeForMs"], 4900)
         self.assertEqual(self.available(name), 1)
 
     def test_put__when_sent_30_times_in_parallel__then_one_grant(self):
