@@ -127,6 +127,24 @@ class Holders(Case):
         self.db.run("DELETE FROM shedlock WHERE name=%s", JOB)
         self.next_grant(before)
 
+    def test_jobs__when_one_hangs__then_the_others_go_on(self):
+        other = "orderTimeoutCancelJob"
+        env = {**self.ENV, **schedules.period(other, f"PT{EVERY_MS / 1000}S")}
+        one = self.instance("a", env=env).start()
+        self.addCleanup(one.kill)
+        runs = lambda job: one.metric("lockstock_job_runs_total", job=job)
+        eventually(lambda: runs(JOB) > 0 and runs(other) > 0, 10, "both run")
+        session = self.db.session()
+        self.addCleanup(session.close)
+        with session.cursor() as cursor:
+            cursor.execute("LOCK TABLES stock_reservations WRITE")
+        hung = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '%%stock_reservations%%'" \
+               " AND STATE LIKE '%%metadata lock%%'"
+        eventually(lambda: self.db.value(hung) > 0, 10, "it hangs")
+        before = runs(other)
+        eventually(lambda: runs(other) >= before + 5, 4, "the other goes on meanwhile")
+        self.assertGreater(self.db.value(hung), 0, "it no longer hung")
+
     def test_mysql__when_restarted_while_it_works__then_its_lock_is_released_by_itself(self):
         living = self.start("job-work=60000,job-at-most=600000,job-at-least=0")
         self.next_grant(0)
