@@ -210,6 +210,8 @@ static void bind_where(struct db_stmt *stmt, unsigned param, const struct claim 
     db_set_i64(stmt, param, claim->fence);
 }
 
+void claims_count_loss(const struct claim_table *table) { metric_add(METRIC_CLAIMS_LOST, table->of, 1); }
+
 static RESULT change(struct db *db, const struct claim_table *table, const struct claim *claim,
                      const struct claim_end *end, bool *ret_ours) {
     AUTO_TEXT sql = text_new(SQL_MAX);
@@ -224,12 +226,11 @@ static RESULT change(struct db *db, const struct claim_table *table, const struc
     bind_where(stmt, end->params, claim, hash);
     TRY(db_execute(stmt, &matched));
     *ret_ours = matched == 1;
-    if (matched == 0) metric_add(METRIC_CLAIMS_LOST, table->of, 1);
     return OK;
 }
 
-RESULT claims_settle(struct db *db, const struct claim_table *table, const struct claim *claim,
-                     const struct claim_end *end, bool *ret_ours) {
+RESULT claims_try_settle(struct db *db, const struct claim_table *table, const struct claim *claim,
+                         const struct claim_end *end, bool *ret_ours) {
     AUTO_TEXT set = text_new(SQL_MAX);
     text_addf(&set, "%s, lease_until = NULL", end->set);
     struct claim_end whole = {text_str(&set), end->params, end->bind, end->arg};
@@ -238,11 +239,22 @@ RESULT claims_settle(struct db *db, const struct claim_table *table, const struc
     return OK;
 }
 
+RESULT claims_settle(struct db *db, const struct claim_table *table, const struct claim *claim,
+                     const struct claim_end *end, bool *ret_ours) {
+    TRY(claims_try_settle(db, table, claim, end, ret_ours));
+    if (!*ret_ours) claims_count_loss(table);
+    return OK;
+}
+
 static void bind_lease(struct db_stmt *stmt, void *arg) { db_set_i64(stmt, 0, *(const int64_t *)arg); }
 
 RESULT claims_renew(struct db *db, const struct claim_table *table, const struct claim *claim, int64_t lease_ms,
                     bool *ret_ours) {
-    const struct claim_end end = {"lease_until = " NOW " + INTERVAL ? * 1000 MICROSECOND, due_at = lease_until", 1,
-                                  bind_lease, &lease_ms};
-    return change(db, table, claim, &end, ret_ours);
+    const struct claim_end end = {.set = "lease_until = " NOW " + INTERVAL ? * 1000 MICROSECOND, due_at = lease_until",
+                                  .params = 1,
+                                  .bind = bind_lease,
+                                  .arg = &lease_ms};
+    TRY(change(db, table, claim, &end, ret_ours));
+    if (!*ret_ours) claims_count_loss(table);
+    return OK;
 }

@@ -77,6 +77,12 @@ RESULT claims_settle(struct db *db, const struct claim_table *table, const struc
 RESULT claims_renew(struct db *db, const struct claim_table *table, const struct claim *claim, int64_t lease_ms,
                     bool *ret_ours);
 
+/* As claims_settle, for a caller who can tell a repeat from a loss: lockstock_claims_lost_total is left to
+ * claims_count_loss. */
+RESULT claims_try_settle(struct db *db, const struct claim_table *table, const struct claim *claim,
+                         const struct claim_end *end, bool *ret_ours);
+void claims_count_loss(const struct claim_table *table);
+
 /* SHA-256 of a token, as it stands in claim_token. */
 void claim_token_hash(const char *token, unsigned char out[32]);
 /* The SELECT of a claim (parameters: scope when there is one, limit), for tests that EXPLAIN it. */

@@ -88,7 +88,7 @@ static RESULT settle_once(struct db *db, const struct claim *claim, const struct
     const struct claim_end complete = {COMPLETE, 1, bind_complete, (void *)end};
     const struct claim_end retry = {RETRY, 2, bind_retry, (void *)end};
     if (end->how == JOB_RENEW) return claims_renew(db, &jobs_claim_table, claim, end->lease_ms, ret_ours);
-    return claims_settle(db, &jobs_claim_table, claim, end->how == JOB_COMPLETE ? &complete : &retry, ret_ours);
+    return claims_try_settle(db, &jobs_claim_table, claim, end->how == JOB_COMPLETE ? &complete : &retry, ret_ours);
 }
 
 static RESULT settle(struct db *db, const struct claim *claim, const struct job_end *end, bool *ret_ours) {
@@ -132,6 +132,7 @@ RESULT jobs_settle(struct db *db, const struct claim *claim, const struct job_en
     TRY(look(db, claim, &same, ret));
     if (ours && end->how == JOB_RETRY && ret->status == JOB_DEAD) metric_add(METRIC_CLAIMS_BURIED, CLAIM_OF_JOBS, 1);
     if (ours || (same && was_ended_so(ret, end->how))) return OK;
+    if (end->how != JOB_RENEW) claims_count_loss(&jobs_claim_table);
     FAIL(CLAIM_LOST, 0);
 }
 
