@@ -27,7 +27,13 @@ static int by_event(const void *a, const void *b) {
     return order != 0 ? order : (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-/* Room for all of the attempt's riders is in carriers->riders. */
+static size_t count_carriers(const struct attempt *attempt) {
+    size_t count = 0;
+    for (size_t i = 0; i < attempt->count; i++) count += attempt->riders[i]->event != NULL;
+    return count;
+}
+
+/* Room for all of them is in carriers->riders. */
 static void find_carriers(const struct attempt *attempt, struct carriers *carriers) {
     for (size_t i = 0; i < attempt->count; i++)
         if (attempt->riders[i]->event != NULL) carriers->riders[carriers->count++] = attempt->riders[i];
@@ -69,20 +75,23 @@ static RESULT find_processed(struct attempt *attempt, struct carriers *carriers)
 }
 
 RESULT attempt_load_processed(struct attempt *attempt) {
-    AUTO_FREE struct rider **riders = mem_array(attempt->count + 1, sizeof riders[0]);
+    size_t count = count_carriers(attempt);
+    if (count == 0 || fault_on(FAULT_NO_PROCESSED_EVENTS)) return OK;
+    AUTO_FREE struct rider **riders = mem_array(count, sizeof riders[0]);
     struct carriers carriers = {riders, 0};
     find_carriers(attempt, &carriers);
-    if (carriers.count == 0 || fault_on(FAULT_NO_PROCESSED_EVENTS)) return OK;
     link_equals(&carriers);
     return find_processed(attempt, &carriers);
 }
 
 RESULT attempt_write_processed(struct attempt *attempt, size_t *ret_count) {
-    AUTO_FREE struct rider **riders = mem_array(attempt->count + 1, sizeof riders[0]);
-    AUTO_FREE const struct processed_event **rows = mem_array(attempt->count + 1, sizeof rows[0]);
+    size_t count = count_carriers(attempt);
+    *ret_count = 0;
+    if (count == 0) return OK;
+    AUTO_FREE struct rider **riders = mem_array(count, sizeof riders[0]);
+    AUTO_FREE const struct processed_event **rows = mem_array(count, sizeof rows[0]);
     struct carriers carriers = {riders, 0};
     find_carriers(attempt, &carriers);
-    *ret_count = 0;
     for (size_t i = 0; i < carriers.count; i++)
         if (riders[i]->answer.processed) rows[(*ret_count)++] = riders[i]->event;
     if (*ret_count == 0 || fault_on(FAULT_NO_PROCESSED_EVENTS)) return OK;

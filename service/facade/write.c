@@ -50,6 +50,7 @@ static bool is_new(const struct reservation_cell *cell) {
 
 static RESULT insert_reservations(struct attempt *attempt) {
     const struct world *world = &attempt->world;
+    if (world->reservation_count == 0) return OK;
     AUTO_FREE const struct reservation **rows = mem_array(world->reservation_count + 1, sizeof rows[0]);
     size_t count = 0;
     for (size_t i = 0; i < world->reservation_count; i++)
