@@ -18,6 +18,8 @@
 #define STORE_AWAY_MS_MIN 200
 #define STORE_AWAY_MS_MAX 5000
 #define MARK_EVERY_MS 500 /* a small bite at a time: the sinks do not wait for it */
+#define MARK_BUSY_MS 5000 /* the same while much is written: orders go first */
+#define BUSY_ROWS 100     /* of one cycle, which is 2000 a second */
 #define MARK_ROWS 1000
 
 /* -- outages */
@@ -91,8 +93,10 @@ static RESULT mark_when_due(struct relay *relay, bool *ret_more) {
     uint64_t marked = 0;
     if (now_ms < relay->mark_at_ms || relay->sink.name != options->sinks[0] || (relay_owned(relay) & 1) == 0) return OK;
     TRY(outbox_mark(relay->db, options->sinks, options->sink_count, MARK_ROWS, &marked));
-    relay->mark_at_ms = marked == MARK_ROWS && !*ret_more ? now_ms : now_ms + MARK_EVERY_MS;
-    *ret_more = *ret_more || relay->mark_at_ms == now_ms;
+    bool busy = *ret_more || relay->batch.count >= BUSY_ROWS;
+    bool again = marked == MARK_ROWS && !busy;
+    relay->mark_at_ms = again ? now_ms : now_ms + (busy ? MARK_BUSY_MS : MARK_EVERY_MS);
+    *ret_more = *ret_more || again;
     return OK;
 }
 

@@ -15,8 +15,9 @@
 #define MS_PER_S 1000
 #define US_PER_MS 1000
 #define NUMBER_SIZE 24
+#define TRIM_EVERY 64 /* entries of a call: trimming looks at a node of the stream each time */
 /* XADD key MINID ~ age * */
-enum { XADD_WORDS = 6, XADD_WORDS_MAX = XADD_WORDS + 2 * STREAM_FIELDS_MAX };
+enum { XADD_WORDS = 6, XADD_WORDS_PLAIN = 3, XADD_WORDS_MAX = XADD_WORDS + 2 * STREAM_FIELDS_MAX };
 
 RESULT streams_new(const char *url, int64_t timeout_ms, struct streams **ret) {
     const char *problem = NULL;
@@ -98,11 +99,14 @@ RESULT streams_connect(struct streams *stream) {
 
 /* -- XADD */
 
-/* Returns the number of words. */
+/* Returns the number of words. age NULL: nothing is trimmed with it. */
 static int words_of(const struct stream_entry *entry, const char *age, const char **words, size_t *lens) {
-    const char *head[XADD_WORDS] = {"XADD", entry->key, "MINID", "~", age, "*"};
+    const char *trimming[] = {"XADD", entry->key, "MINID", "~", age, "*"};
+    const char *plain[] = {"XADD", entry->key, "*"};
+    const char **head = age != NULL ? trimming : plain;
+    int head_count = age != NULL ? XADD_WORDS : XADD_WORDS_PLAIN;
     int count = 0;
-    for (; count < XADD_WORDS; count++) {
+    for (; count < head_count; count++) {
         words[count] = head[count];
         lens[count] = strlen(head[count]);
     }
@@ -122,7 +126,7 @@ static RESULT queue_entries(struct streams *stream, const struct stream_entry *e
     size_t lens[XADD_WORDS_MAX];
     (void)text_format(age, sizeof age, "%lld", (long long)(clock_wall_ms() - keep_ms));
     for (size_t i = 0; i < count; i++) {
-        int argc = words_of(&entries[i], age, words, lens);
+        int argc = words_of(&entries[i], i % TRIM_EVERY == 0 ? age : NULL, words, lens);
         if (redisAppendCommandArgv(stream->context, argc, words, lens) != REDIS_OK) return streams_lose(stream, HERE);
     }
     return OK;

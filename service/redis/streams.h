@@ -39,8 +39,8 @@ struct stream_entry {
     enum stream_outcome outcome;     /* set by streams_add */
     char reason[STREAM_REASON_SIZE]; /* "" when added */
 };
-/* XADD of all entries in one pipeline, in their order. Of each stream what is older than keep_ms goes (MINID, about).
-   Says by itself what became of each entry; AWAY also for those behind a lost connection. */
+/* XADD of all entries in one pipeline, in their order. Of their streams what is older than keep_ms goes (MINID, about,
+   and not with each entry). Says by itself what became of each entry; AWAY also for those behind a lost connection. */
 void streams_add(struct streams *stream, struct stream_entry *entries, size_t count, int64_t keep_ms);
 
 /* -- reading as a consumer group (streams_read.c) */
