@@ -1,6 +1,7 @@
 """A table shedlock found in place: left as it is, looked at, used when its moments and names can be trusted, refused
 with the reason when not. And servers that change."""
 
+import concurrent.futures
 import functools
 import os
 import sys
@@ -213,6 +214,30 @@ class Failover(TableCase):
     def test_server__when_the_guard_is_taken_out__then_a_lock_that_is_held_is_given_again(self):
         self.promoted("no-schedule-guard")
         self.assertEqual(schedules.take(self.http, "nightly").status, 201)
+
+    def test_put__when_its_answer_is_lost__then_found_to_be_done_and_granted_once(self):
+        relay = Relay(self.stack.mysql.port)
+        self.addCleanup(relay.close)
+        self.found(DATETIMES, mysql_port=relay.port)
+        schedules.record(self.db)
+        self.db.run("INSERT INTO shedlock VALUES ('nightly', '2000-01-01', '2000-01-01', 'nobody')")
+        session = self.db.session()
+        self.addCleanup(session.close)
+        with session.cursor() as cursor:
+            cursor.execute("SELECT * FROM shedlock WHERE name='nightly' FOR UPDATE")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            told = pool.submit(schedules.take, self.http, "nightly")
+            eventually(lambda: self.row_waits() > 0, 5, "the statement is on its way")
+            relay.cut()
+            session.rollback()
+            eventually(lambda: len(schedules.grants(self.db, "nightly")) == 2, 5, "done, and nobody knows")
+            relay.retarget(self.stack.mysql.port)
+            relay.heal()
+            reply = told.result(20)
+        self.assertEqual(reply.status, 201, reply)
+        self.assertEqual(len(schedules.grants(self.db, "nightly")), 2, "the row that was there, and one grant")
+        held = {"Lock-Token": reply.json["token"]}
+        self.assertEqual(self.http.request("DELETE", "/v1/schedules/nightly", headers=held).status, 204)
 
     def test_mysql__when_away__then_503_and_not_locked(self):
         self.found(DATETIMES)

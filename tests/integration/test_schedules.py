@@ -293,6 +293,29 @@ class Undelivered(Case):
         self.assertEqual(self.gone_before_its_grant("no-give-back"), "#")
 
 
+class Strangers(Case):
+    """What keeps a late node, or anybody, from ending a lock that is another's."""
+
+    INSTANCES = 0
+    STRANGER = {"Lock-Token": "0" * 32 + "-0"}
+
+    def released_by_a_stranger(self, faults=None):
+        """The answer to the stranger, and whether the lock still stands."""
+        one = self.instance("a", faults=faults, env={"LOCKSTOCK_JOBS": "off"}).start()
+        http = one.http()
+        self.addCleanup(http.close)
+        name = "t:" + secrets.token_hex(4)
+        self.assertEqual(schedules.take(http, name).status, 201)
+        reply = http.request("DELETE", f"/v1/schedules/{name}", headers=self.STRANGER)
+        return reply.status, http.get(f"/v1/schedules/{name}").json["held"]
+
+    def test_stranger__when_it_releases__then_410_and_the_lock_stands(self):
+        self.assertEqual(self.released_by_a_stranger(), (410, True))
+
+    def test_stranger__when_marks_do_not_tell_tokens_apart__then_it_frees_it(self):
+        self.assertEqual(self.released_by_a_stranger("no-holder-check"), (204, False))
+
+
 class SchedulesAccess(Case):
     """Scopes, prefixes, and names of our own jobs."""
 
