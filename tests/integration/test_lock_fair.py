@@ -269,6 +269,7 @@ class BesideJava(FairCase):
         holder = self.java(name)
         self.assertTrue(holder.try_once())
         ours = [self.parked(name, owner=f"w{i}") for i in range(2)]
+        eventually(lambda: len(self.queue(name)) == 2, 3, "both stand in the queue")
         self.redis.call("DEL", name, queue_key(name), deadlines_key(name))
         for i, one in enumerate(ours):
             self.assertEqual(one.reply(4).json["owner"], f"w{i}")
