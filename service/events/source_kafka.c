@@ -27,6 +27,8 @@ struct kafka_source {
         int64_t offset;
     } taken[SOURCE_BATCH];
     size_t count;
+    bool is_down; /* no broker answers, as was heard since the last read */
+    char down_reason[SOURCE_TROUBLE_SIZE];
 };
 
 /* -- the consumer */
@@ -43,6 +45,14 @@ static RESULT subscribe(struct kafka_source *kafka, struct source *source) {
     FAIL(UNAVAILABLE, 0);
 }
 
+/* A poll says nothing of brokers that are away; this does, each time the last one goes. */
+static void on_error(rd_kafka_t *consumer, int error, const char *reason, void *opaque) {
+    struct kafka_source *kafka = opaque;
+    if (error != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) return;
+    kafka->is_down = true;
+    (void)text_copy(kafka->down_reason, sizeof kafka->down_reason, reason);
+}
+
 static RESULT make_consumer(struct kafka_source *kafka, struct source *source) {
     rd_kafka_conf_t *conf;
     char text[ERROR_SIZE];
@@ -55,6 +65,8 @@ static RESULT make_consumer(struct kafka_source *kafka, struct source *source) {
     kafka_conf_set(conf, "session.timeout.ms", SESSION_TIMEOUT);
     kafka_conf_set(conf, "max.poll.interval.ms", POLL_INTERVAL_MAX);
     kafka_conf_set(conf, "queued.max.messages.kbytes", "4096"); /* for each partition */
+    rd_kafka_conf_set_opaque(conf, kafka);
+    rd_kafka_conf_set_error_cb(conf, on_error);
     kafka->consumer = rd_kafka_new(RD_KAFKA_CONSUMER, conf, text, sizeof text);
     if (kafka->consumer == NULL) {
         rd_kafka_conf_destroy(conf);
@@ -97,26 +109,33 @@ static bool is_trouble(rd_kafka_resp_err_t error) {
            error != RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC && error != RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED;
 }
 
+/* NULL: nothing more for now, or an error, which stands in trouble then. */
+static rd_kafka_message_t *poll_one(struct kafka_source *kafka, struct source *source, int wait_ms) {
+    rd_kafka_message_t *message = rd_kafka_consumer_poll(kafka->consumer, wait_ms);
+    if (message == NULL || message->err == RD_KAFKA_RESP_ERR_NO_ERROR) return message;
+    if (is_trouble(message->err))
+        (void)text_copy(source->trouble, sizeof source->trouble, rd_kafka_err2str(message->err));
+    rd_kafka_message_destroy(message);
+    return NULL;
+}
+
 static struct result read_batch(struct source *source, struct source_message *messages, size_t *ret_count,
                                 int64_t wait_ms) {
     struct kafka_source *kafka = source->self;
-    bool troubled = false;
+    rd_kafka_message_t *message;
     kafka->count = *ret_count = 0;
+    source->trouble[0] = '\0';
     if (kafka->consumer == NULL) TRY(make_consumer(kafka, source));
-    for (int timeout_ms = (int)wait_ms; kafka->count < SOURCE_BATCH; timeout_ms = 0) {
-        rd_kafka_message_t *message = rd_kafka_consumer_poll(kafka->consumer, timeout_ms);
+    for (int ms = (int)wait_ms; kafka->count < SOURCE_BATCH; ms = 0) {
+        message = poll_one(kafka, source, ms);
         if (message == NULL) break;
-        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            take(kafka, message, &messages[kafka->count]);
-        } else if (is_trouble(message->err)) {
-            (void)text_copy(source->trouble, sizeof source->trouble, rd_kafka_err2str(message->err));
-            troubled = true;
-        }
+        take(kafka, message, &messages[kafka->count]);
         rd_kafka_message_destroy(message);
-        if (troubled) break;
     }
     *ret_count = kafka->count;
-    if (troubled && kafka->count == 0) FAIL(UNAVAILABLE, 0);
+    if (kafka->is_down) (void)text_copy(source->trouble, sizeof source->trouble, kafka->down_reason);
+    kafka->is_down = false;
+    if (kafka->count == 0 && source->trouble[0] != '\0') FAIL(UNAVAILABLE, 0);
     return OK;
 }
 

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
 from support.kafka import Feed, Mock
-from support.wait import eventually
+from support.wait import eventually, free_port, holds_for
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -80,6 +80,17 @@ class KafkaInbox(Case):
         self.created(again, product)
         self.until(again, "RESERVED", 60)
         self.assertEqual(self.metric("lockstock_inbox_events_total", outcome="duplicate"), 0)
+
+
+class Away(Case):
+    INSTANCES = 0
+
+    def test_brokers__when_away__then_told_once_and_the_stop_is_not_held_up(self):
+        one = self.instance("k", env={"LOCKSTOCK_INBOX_TOPICS": "kafka:shop.orders",
+                                      "LOCKSTOCK_KAFKA_BROKERS": f"127.0.0.1:{free_port()}"}).start()
+        eventually(lambda: one.log("inbox.read_failed"), 30, "told")
+        holds_for(lambda: len(one.log("inbox.read_failed")) == 1, 3, "once")
+        self.assertEqual((one.log("inbox.read_failed")[0]["source"], one.stop()), ("kafka", 0))
 
 
 if __name__ == "__main__":
