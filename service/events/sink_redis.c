@@ -1,17 +1,24 @@
 /* Redis Streams: `lockstock:events:<type>`, one entry for each event, with the fields event (the envelope), key (the
    aggregate id) and, when there is one, traceparent. As durable as that Redis. */
+#include "base/clock.h"
 #include "base/memory.h"
 #include "events/sinks.h"
 #include "redis/streams.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define KEY_PREFIX "lockstock:events:"
 #define KEEP_MS (INT64_C(7) * 24 * 3600 * 1000)
-#define TIMEOUT_MS 2000 /* of one read or write; a pipeline moves all the time */
-#define PIPELINE 250    /* entries whose answers are awaited together */
+#define TIMEOUT_MS 600 /* of one step: connecting, AUTH, SELECT, a read or write */
+#define BEGIN_MS 1500  /* no pipeline begins later in a call */
+#define PIPELINE 250   /* entries whose answers are awaited together */
 #define KEY_SIZE 96
+
+/* Three steps to connect, two for the answers of a pipeline as a whole, one more for its last. */
+static_assert(BEGIN_MS + 3 * TIMEOUT_MS <= SINK_SEND_MS_MAX && 6 * TIMEOUT_MS <= SINK_SEND_MS_MAX,
+              "a call ends in time");
 
 struct redis_sink {
     struct streams *stream;
@@ -50,11 +57,12 @@ static bool send_some(struct redis_sink *sink, struct sink_event *const *events,
 /* Once Redis is away the rest is not tried: each try would wait for the timeout. */
 static void send_events(void *self, struct db *db, struct sink_event *const *events, size_t count) {
     struct redis_sink *sink = self;
+    int64_t begin_until_ms = clock_mono_ms() + BEGIN_MS;
     bool up = true;
     for (size_t done = 0, some; done < count; done += some) {
         some = count - done < PIPELINE ? count - done : PIPELINE;
         if (up) {
-            up = send_some(sink, events + done, some);
+            up = send_some(sink, events + done, some) && clock_mono_ms() < begin_until_ms;
             continue;
         }
         for (size_t i = 0; i < some; i++) events[done + i]->outcome = SINK_AWAY;

@@ -15,7 +15,8 @@
 #define MS_PER_S 1000
 #define US_PER_MS 1000
 #define NUMBER_SIZE 24
-#define TRIM_EVERY 64 /* entries of a call: trimming looks at a node of the stream each time */
+#define CONNECT_STEPS 3 /* connecting, AUTH, SELECT */
+#define TRIM_EVERY 64   /* entries of a call: trimming looks at a node of the stream each time */
 /* XADD key MINID ~ age * */
 enum { XADD_WORDS = 6, XADD_WORDS_PLAIN = 3, XADD_WORDS_MAX = XADD_WORDS + 2 * STREAM_FIELDS_MAX };
 
@@ -142,18 +143,26 @@ static void note_answer(struct stream_entry *entry, const redisReply *reply) {
                     reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer that is no id");
 }
 
+static bool is_over(int64_t deadline_ms) { return clock_mono_ms() > deadline_ms; }
+
+/* Answers that come drop by drop are bounded as a whole. */
 static RESULT collect_answers(struct streams *stream, struct stream_entry *entries, size_t count, size_t *answered) {
+    int64_t deadline_ms = clock_mono_ms() + 2 * stream->timeout_ms;
     for (; *answered < count; ++*answered) {
         AUTO_REPLY redisReply *reply = NULL;
+        if (is_over(deadline_ms)) return streams_lose(stream, HERE);
         if (redisGetReply(stream->context, (void **)&reply) != REDIS_OK) return streams_lose(stream, HERE);
         note_answer(&entries[*answered], reply);
     }
     return OK;
 }
 
+/* After a look-up of the host's name that took its time nothing is sent any more. */
 static RESULT add_all(struct streams *stream, struct stream_entry *entries, size_t count, int64_t keep_ms,
                       size_t *answered) {
+    int64_t deadline_ms = clock_mono_ms() + CONNECT_STEPS * stream->timeout_ms;
     TRY(streams_connect(stream));
+    if (is_over(deadline_ms)) return streams_lose(stream, HERE);
     stream->error[0] = '\0';
     TRY(queue_entries(stream, entries, count, keep_ms));
     return collect_answers(stream, entries, count, answered);

@@ -142,6 +142,20 @@ class Outage(RelayCase):
         self.assertEqual(len(self.service.log("relay.sink_away")), 1)
 
 
+    def test_stop__when_redis_is_frozen__then_it_is_not_held_up_and_nothing_is_lost(self):
+        product = self.product(stock=1000)
+        self.arrived()
+        self.redis.freeze()
+        self.addCleanup(self.redis.thaw)
+        self.ordered((product, 1))
+        eventually(lambda: self.service.metric("lockstock_outbox_outages_total", sink="redis-stream") >= 1, 10,
+                   "the outage is noticed")
+        self.assertEqual(self.service.stop(), 0)
+        self.redis.thaw()
+        self.service.start()
+        self.assertEqual(sunk.out_of_order(self.db, self.arrived()), [])
+
+
 class Shared(RelayCase):
     """Two relays of one sink."""
 
