@@ -21,7 +21,7 @@ STUBS = {"report.sh": 'echo "a report $*"', "deploy.sh": "echo deployed",
 # Sections of the order path: run one after the other; what they answer is tested elsewhere.
 ORDERS = ("A product", "Place an order", "Place it once, whatever the network does", "Pay", "Money that must go back",
           "Cancel", "Ship", "Sell from a service that keeps its own orders", "Set stock, if nobody was faster", "Adjust stock",
-          "Why is the stock what it is?", "Audit")
+          "Why is the stock what it is?", "Audit", "Events of another service", "Receive a webhook")
 
 
 def sections():

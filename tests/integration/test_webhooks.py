@@ -2,13 +2,17 @@
 Standard Webhooks, and never to an address that is not the Internet's unless that is allowed."""
 
 import os
+import re
+import subprocess
 import sys
+import tempfile
 import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
 from support.receiver import Receiver, verify
+from support.service import ROOT
 from support.wait import eventually, holds_for
 
 TYPES = ["order.created", "order.cancelled", "order.payment_requested", "order.status_changed", "payment.completed",
@@ -137,6 +141,21 @@ class Sending(WebhookCase):
         verify(made["secret"], got.headers, got.body)
         with self.assertRaises(AssertionError):
             verify(made["secret"], got.headers, got.body + b" ")
+
+    def test_recipe__when_a_signature_is_made_by_hand__then_it_is_ours(self):
+        with open(os.path.join(ROOT, "docs", "recipes.md"), encoding="utf-8") as file:
+            by_hand = re.search(r"^## Receive a webhook\n.*?^```sh\n(.*?)^```$", file.read(), re.M | re.S)[1]
+        receiver = self.receiver()
+        made = self.webhook(receiver.url())
+        self.wait_status(self.put_delivery(made), "DELIVERED")
+        (got,) = receiver.deliveries
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "body"), "wb") as file:
+                file.write(got.body)
+            names = {"secret": made["secret"], "id": got.id, "timestamp": got.headers["webhook-timestamp"]}
+            done = subprocess.run(["sh", "-c", by_hand], cwd=folder, env=os.environ | names, capture_output=True, text=True,
+                                  check=True)
+        self.assertEqual("v1," + done.stdout.strip(), got.headers["webhook-signature"])
 
     def test_retry__when_more_than_five_minutes_later__then_signed_anew_with_the_same_id(self):
         receiver = self.receiver(lambda delivery: 204 if len(receiver.deliveries) > 1 else 500)
