@@ -124,8 +124,9 @@ static void join_level(struct relay *relay) {
 /* -- a turn */
 
 static RESULT send_all(struct relay *relay, bool *ret_more) {
-    if (sink_is_away(relay) || relay->parked.count >= RELAY_PARKED_MAX) return OK;
+    if (sink_is_away(relay)) return OK;
     TRY(retry_when_due(relay, ret_more));
+    if (relay->parked.count >= RELAY_PARKED_MAX) return OK; /* who else waits cannot be told any more */
     for (size_t i = 0; i < relay->frontier_count && !sink_is_away(relay); i++)
         TRY(relay_cycle(relay, &relay->frontiers[i], ret_more));
     join_level(relay);
