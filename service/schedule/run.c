@@ -72,10 +72,20 @@ static bool still_ours(struct job_run *job) {
 
 /* -- taking */
 
+/* A connection that ended with the answer on its way: the same grant is asked for again, and found if it was given.
+   Else nobody would know of it, and nobody would work, until lockAtMostFor. */
+static RESULT ask(struct run *run, bool *ret_granted) {
+    struct worker *worker = run->worker;
+    struct shedlock_row row;
+    struct result result = shedlock_take(worker->db, &run->terms, &row, ret_granted);
+    if (result.code != ERROR_STORE_LOST) return result;
+    TRY(worker_connect(worker));
+    return shedlock_take(worker->db, &run->terms, &row, ret_granted);
+}
+
 static RESULT take(struct run *run, int64_t round_ms, bool *ret_granted) {
     struct worker *worker = run->worker;
     char hex[2 * MARK_BYTES + 1];
-    struct shedlock_row row;
     text_random_hex(MARK_BYTES, hex);
     (void)text_format(run->mark, sizeof run->mark, "#%s", hex);
     run->terms = (struct shedlock_terms){.name = worker->job->name,
@@ -86,7 +96,7 @@ static RESULT take(struct run *run, int64_t round_ms, bool *ret_granted) {
     run->begun_ms = clock_mono_ms();
     note_grant(run, run->begun_ms);
     run->work_until_ms = run->held_until_ms - worker->at_most_ms / WORK_PARTS;
-    return shedlock_take(worker->db, &run->terms, &row, ret_granted);
+    return ask(run, ret_granted);
 }
 
 /* -- working */
@@ -124,7 +134,9 @@ static void work(struct run *run) {
 static RESULT release_once(struct run *run, bool *ret_done) {
     struct worker *worker = run->worker;
     TRY(worker_connect(worker));
-    return shedlock_release(worker->db, worker->job->name, run->mark, worker->at_least_ms, ret_done);
+    struct result result = shedlock_release(worker->db, worker->job->name, run->mark, worker->at_least_ms, ret_done);
+    if (failed(result)) worker->db = db_close(worker->db); /* whatever state it is in, also a transaction left open */
+    return result;
 }
 
 static void release(struct run *run) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #define RETRY_MS 1000      /* while the database is away */
+#define RACE_MS 10         /* another was a moment faster: what it took is looked at then */
 #define KEEP_IDLE_MS 30000 /* a longer pause is not worth an open connection */
 
 struct runner {
@@ -63,7 +64,10 @@ static RESULT look(struct worker *worker, int64_t *ret_wait_ms) {
     schedule_decide(now_of(&row), worker->every_ms, worker->job->at_ms, &row.lock, &round_ms, ret_wait_ms);
     if (*ret_wait_ms == 0) TRY(run_round(worker, round_ms, &ran));
     count_round(worker, round_ms, ran);
-    if (*ret_wait_ms > 0) *ret_wait_ms += fault_value(FAULT_JOB_PHASE);
+    if (*ret_wait_ms > 0)
+        *ret_wait_ms += fault_value(FAULT_JOB_PHASE);
+    else if (!ran)
+        *ret_wait_ms = RACE_MS;
     return OK;
 }
 
@@ -80,6 +84,7 @@ static void tell(struct worker *worker, struct result result) {
 static int64_t after_failure(struct worker *worker, struct result result) {
     bool was_lost = result.code == ERROR_STORE_LOST && worker->failures == 0;
     tell(worker, result);
+    worker->db = db_close(worker->db); /* whatever state it is in */
     return was_lost ? 0 : RETRY_MS;
 }
 

@@ -7,6 +7,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support import schedules  # pylint: disable=wrong-import-position
 from support.case import Case, main
+from support.relay import Relay
 from support.wait import eventually
 
 JOB = "stockReservationSweepJob"
@@ -126,6 +127,26 @@ class Holders(Case):
         before = len(self.grants())
         self.db.run("DELETE FROM shedlock WHERE name=%s", JOB)
         self.next_grant(before)
+
+    def test_answer__when_lost_at_the_grant__then_the_job_works_under_it_and_releases(self):
+        relay = Relay(self.stack.mysql.port)
+        self.addCleanup(relay.close)
+        self.db.run("INSERT INTO shedlock VALUES (%s, '2000-01-01', '2000-01-01', 'nobody')", JOB)
+        session = self.db.session()
+        self.addCleanup(session.close)
+        with session.cursor() as cursor:
+            cursor.execute("SELECT * FROM shedlock WHERE name=%s FOR UPDATE", (JOB,))
+        one = self.instance("a", env={**self.ENV, **schedules.period(JOB, "PT1H")}, mysql_port=relay.port).start()
+        self.addCleanup(one.kill)
+        eventually(lambda: self.row_waits() > 0, 10, "the job asks for its lock")
+        relay.cut()
+        session.rollback()
+        granted = self.next_grant(1)
+        relay.retarget(self.stack.mysql.port)
+        relay.heal()
+        eventually(lambda: schedules.changes(self.db, JOB)[-1].is_release, 10, "released")
+        self.assertEqual(schedules.changes(self.db, JOB)[-1].grant_id, granted.grant_id)
+        self.assertEqual(one.metric("lockstock_job_runs_total", job=JOB), 1)
 
     def test_jobs__when_one_hangs__then_the_others_go_on(self):
         other = "orderTimeoutCancelJob"
