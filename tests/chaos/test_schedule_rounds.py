@@ -11,16 +11,23 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support import schedules  # pylint: disable=wrong-import-position
 from support.case import Case, main
+from support.holders import FULL
 
 JOB = "stockReservationSweepJob"
-EVERY_MS = 150
-PHASES_MS = (0, 50, 100)  # of the three timers; a round begins with the first and is over for the last
-ROUNDS = 200
-FEW = 15  # rounds until a missing mechanism has shown itself
+EVERY_MS = 400
+PHASES_MS = (0, 130, 260)  # of the three timers; a round begins with the first and is over for the last
+STILL_MS = EVERY_MS - max(PHASES_MS)
+ROUNDS = 200 if FULL else 60
+FEW = 8  # rounds until a missing mechanism has shown itself
 
 
 class RoundsCase(Case):
     INSTANCES = 0
+
+    def setUp(self):
+        super().setUp()
+        self.witness = schedules.Witness(self.db)
+        self.addCleanup(self.witness.stop)
 
     @classmethod
     def trio(cls, faults, phases=PHASES_MS, ahead=None):
@@ -53,9 +60,14 @@ class RoundsCase(Case):
         return schedules.until_rounds(db, JOB, EVERY_MS, count, 20 + 3 * count * EVERY_MS / 1000)
 
     def assert_once_each(self, rounds):
+        """And none left out, but one in fifty in which the machine stood still for the time that is left of a round when
+        the last timer has gone off."""
         twice = {r: g for r, g in rounds.items() if len(g) != 1}
         self.assertEqual(twice, {}, "rounds run more than once")
-        self.assertEqual(schedules.missing(rounds, EVERY_MS), [], "rounds nobody ran")
+        missing = schedules.missing(rounds, EVERY_MS)
+        still = [r for r in missing if self.witness.stood_still(r - STILL_MS, r + EVERY_MS, STILL_MS)]
+        self.assertEqual(missing, still, "rounds nobody ran")
+        self.assertLessEqual(len(missing), max(1, len(rounds) // 50), missing)
 
 
 class Rounds(RoundsCase):
@@ -63,7 +75,7 @@ class Rounds(RoundsCase):
 
     def test_rounds__when_timers_and_clocks_differ__then_each_is_run_once(self):
         plain, ours = self.trio(",job-at-least=0")
-        skewed, theirs = self.trio(",job-at-least=0", phases=(50, 100, 0), ahead=2)
+        skewed, theirs = self.trio(",job-at-least=0", phases=(130, 260, 0), ahead=2)
         found = [self.rounds_of(db, ROUNDS) for db in (plain, skewed)]
         clocks = [self.clock(one) for one in theirs]
         self.end(ours + theirs)
@@ -109,11 +121,11 @@ class Removed(RoundsCase):
 class MinimumHold(RoundsCase):
     """A job that is over at once, and timers that know nothing of rounds: lockAtLeastFor alone keeps them apart."""
 
-    AT_LEAST_MS = 110
+    AT_LEAST_MS = 300
 
     def gaps(self, faults):
         """Milliseconds from each grant to the next."""
-        db, instances = self.trio(f",no-round-check,job-at-least={self.AT_LEAST_MS}{faults}", phases=(0, 40, 80))
+        db, instances = self.trio(f",no-round-check,job-at-least={self.AT_LEAST_MS}{faults}", phases=(0, 100, 200))
         self.rounds_of(db, FEW)
         self.end(instances)
         found = schedules.grants(db, JOB)

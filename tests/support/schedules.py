@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 
 from .service import binary
 from .wait import eventually
@@ -79,6 +80,30 @@ def by_round(found, every_ms):
 def missing(rounds, every_ms):
     """Begins of rounds between the first and the last in which nobody ran."""
     return [r for r in range(min(rounds), max(rounds), every_ms) if r not in rounds] if rounds else []
+
+
+class Witness:
+    """Asks the database for its time again and again: a machine that stood still for a moment shows as a gap."""
+
+    def __init__(self, db):
+        self._session, self._over, self._seen = db.session(autocommit=True), threading.Event(), []
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def _look(self):
+        with self._session.cursor() as cursor:
+            while not self._over.wait(0.005):
+                cursor.execute("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 AS now")
+                self._seen.append(int(cursor.fetchone()["now"]))
+
+    def stop(self):
+        self._over.set()
+        self._thread.join()
+        self._session.close()
+
+    def stood_still(self, begin, end, least_ms):
+        """A gap of so many milliseconds that lies in this time, at least in part."""
+        return any(b - a >= least_ms and a < end and b > begin for a, b in zip(self._seen, self._seen[1:]))
 
 
 def until_rounds(db, name, every_ms, count, timeout_s):
