@@ -16,8 +16,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Asks for the columns, not for rows. information_schema would say more, by temporary tables: MariaDB 10.11 crashes when
-   it cannot make one. */
+/* Asks for the columns, not for rows. information_schema would say more, by temporary tables: MariaDB 10.11 crashes
+   when it cannot make one. */
 #define COLUMNS "SELECT * FROM shedlock LIMIT 0"
 #define ZONE "SELECT IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone)"
 /* Clocks of machines are not asked for: what stands there has been written by the server's own. */
