@@ -59,6 +59,7 @@ enum fault {
     FAULT_NO_PARKING,           /* no-parking: events overtake an earlier one of their aggregate that was refused */
     FAULT_NO_LOOK_AHEAD,        /* no-look-ahead: no new epoch is drawn for names that leave the database */
     FAULT_ACK_FIRST,            /* ack-first: the inbox acknowledges messages before their effect */
+    FAULT_NO_RECEIVER_LIMIT,    /* no-receiver-limit: a receiver gets as many requests at once as there are threads */
     FAULT_COUNT
 };
 

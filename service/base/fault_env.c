@@ -63,6 +63,7 @@ static const char *const names[FAULT_COUNT] = {
     [FAULT_NO_PARKING] = "no-parking",
     [FAULT_NO_LOOK_AHEAD] = "no-look-ahead",
     [FAULT_ACK_FIRST] = "ack-first",
+    [FAULT_NO_RECEIVER_LIMIT] = "no-receiver-limit",
 };
 
 static bool on[FAULT_COUNT];

@@ -239,6 +239,7 @@ class Sending(WebhookCase):
         eventually(lambda: len(quick.deliveries) == 40, 10, "all at the quick one")
         self.assertEqual(sorted(quick.ids()), sorted(sent))
         self.assertLessEqual(len(slow.deliveries), 20, "a receiver in trouble is left alone for a while")
+        self.assertLessEqual(slow.together, 2, "half of the threads at most")
 
     def test_stop__when_a_receiver_hangs__then_no_attempt_is_counted_and_the_stop_is_not_held_up(self):
         receiver = self.receiver(lambda delivery: None if len(receiver.deliveries) < 2 else 204)
@@ -356,6 +357,17 @@ class NoGuard(WebhookCase):
         receiver = self.receiver()
         event_id = self.put_delivery(self.webhook(receiver.url(host="localhost")))
         self.wait_status(event_id, "DELIVERED")
+
+
+class NoReceiverLimit(WebhookCase):
+    FAULTS = "no-receiver-limit"
+
+    def test_removed__then_a_slow_receiver_takes_all_threads(self):
+        slow = self.receiver(lambda delivery: None)
+        hung = self.webhook(slow.url())
+        for key in range(20):
+            self.put_delivery(hung, key=str(key))
+        eventually(lambda: slow.together == 4, 20, "all four threads")
 
 
 class StaleSignature(WebhookCase):

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import http.server
 import json
+import select
 import threading
 import time
 
@@ -40,6 +41,8 @@ class Receiver:
     def __init__(self, answer=None):
         self.answer = answer or (lambda delivery: 204)
         self.deliveries = []
+        self.now, self.together = 0, 0  # requests being answered; the most there ever were
+        self.counting = threading.Lock()
         self.ended = threading.Event()
         receiver = self
 
@@ -50,9 +53,16 @@ class Receiver:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 delivery = Delivery(self.path, self.headers, body)
                 receiver.deliveries.append(delivery)
-                answer = receiver.answer(delivery)
+                receiver.count(1)
+                try:
+                    self.answer(receiver.answer(delivery))
+                finally:
+                    receiver.count(-1)
+
+            def answer(self, answer):
                 if answer is None:
-                    receiver.ended.wait()
+                    while not receiver.ended.wait(0.02) and not select.select([self.connection], [], [], 0)[0]:
+                        pass  # until the other side gives up
                     self.close_connection = True
                     return
                 status, headers = answer if isinstance(answer, tuple) else (answer, {})
@@ -72,6 +82,11 @@ class Receiver:
         self.port = self.server.server_port
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
+
+    def count(self, by):
+        with self.counting:
+            self.now += by
+            self.together = max(self.together, self.now)
 
     def url(self, path="/hook", host="127.0.0.1"):
         return f"http://{host}:{self.port}{path}"

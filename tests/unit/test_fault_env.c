@@ -50,7 +50,7 @@ static void fault_on__when_named__then_that_one_alone(void **state) {
         "no-job-renewal",     "no-zone-check",    "no-schedule-guard", "job-phase",         "job-work",
         "job-batch",          "job-at-most",      "job-at-least",      "no-watch-poll",     "no-delivery-order",
         "stale-signature",    "no-address-guard", "no-holes",          "no-relay-mark",     "no-part-claim",
-        "no-parking",         "no-look-ahead",    "ack-first",
+        "no-parking",         "no-look-ahead",    "ack-first",         "no-receiver-limit",
     };
     for (int i = 0; i < FAULT_COUNT; i++) {
         start_with(names[i]);
