@@ -7,10 +7,13 @@
 #include "schedule/job.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static void job_of__when_any__then_its_terms_can_be_kept(void **state) {
     static struct config config;
     char text[256];
+    static char *nothing[] = {NULL};
+    environ = nothing; /* the defaults, whatever the tests around it were told */
     assert_int_equal(config_read(&config, text, sizeof text).code, ERROR_NONE);
     for (int id = 0; id < JOB_COUNT; id++) {
         const struct job *job = job_of((enum job_id)id);
