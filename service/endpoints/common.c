@@ -75,6 +75,31 @@ bool read_list(struct request *request, char kind, int64_t start, const char *co
     return false;
 }
 
+static bool read_state(struct request *request, const struct states *states, int *ret) {
+    const char *state = request_query(request, "status");
+    *ret = 0;
+    if (state == NULL) return true;
+    for (int i = 1; states->words[i] != NULL; i++)
+        if (strcmp(state, states->words[i]) == 0) *ret = i;
+    if (*ret == 0) reply_invalid_field(request, "?status", states->detail);
+    return *ret > 0;
+}
+
+struct read *read_by_state(struct request *request, char kind, const struct states *states,
+                           struct result (*work)(struct read *read, struct db *db)) {
+    static const char *const allowed[] = {"status", NULL};
+    size_t limit;
+    int64_t before;
+    int state;
+    if (!read_list(request, kind, INT64_MAX, allowed, &limit, &before)) return NULL;
+    if (!read_state(request, states, &state)) return NULL;
+    struct read *read = read_new(request, work);
+    read->limit = limit;
+    read->after = before;
+    read->status = state;
+    return read;
+}
+
 /* -- Idempotency-Key */
 
 /* "…" with \" and \\ (RFC 8941 string) → its content. */

@@ -6,6 +6,8 @@
 #include "endpoints/service.h"
 #include "facade/rider.h"
 
+struct read;
+
 /* -- reading */
 /* SYS-003 with the findings. */
 void reply_invalid(struct request *request, const struct field_errors *errors);
@@ -19,6 +21,15 @@ bool read_query(struct request *request, const char *const *allowed, bool is_lis
  * (allowed: NULL-terminated names) are refused. */
 bool read_list(struct request *request, char kind, int64_t start, const char *const *allowed, size_t *ret_limit,
                int64_t *ret_after);
+/* A list that ?status= narrows to one of some words. */
+struct states {
+    const char *const *words; /* NULL-terminated; the first is "": all of them */
+    const char *detail;       /* of another word: "must be …" */
+};
+/* A list of this kind, newest first, with no other parameter than status: limit, after, and status as an index of the
+ * words are set. NULL: answered. */
+struct read *read_by_state(struct request *request, char kind, const struct states *states,
+                           struct result (*work)(struct read *read, struct db *db));
 /* ?limit= alone. */
 bool read_limit(struct request *request, size_t *ret);
 /* Idempotency-Key, unquoted; *ret is "" when absent. out has IDEMPOTENCY_KEY_MAX + 1 bytes. IDM-001. */

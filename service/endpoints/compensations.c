@@ -14,29 +14,20 @@ static void write_compensation(void *arg, const struct compensation *row) {
     if (list_item_begins(read, row->id)) document_compensation(&read->body, row);
 }
 
+static const char *const words[] = {"", "OPEN", "RESOLVED", NULL};
+static const struct states states = {words, "must be OPEN or RESOLVED"};
+
 static struct result list(struct read *read, struct db *db) {
     list_begin(read);
-    TRY(compensations_list(db, read->text[0] ? read->text : NULL, read->after, read->limit + 1, write_compensation,
-                           read));
+    const char *status = read->status > 0 ? words[read->status] : NULL;
+    TRY(compensations_list(db, status, read->after, read->limit + 1, write_compensation, read));
     list_end(read, CURSOR_COMPENSATIONS);
     return OK;
 }
 
 void compensations_list_all(struct request *request) {
-    static const char *const allowed[] = {"status", NULL};
-    size_t limit;
-    int64_t before;
-    if (!read_list(request, CURSOR_COMPENSATIONS, INT64_MAX, allowed, &limit, &before)) return;
-    const char *status = request_query(request, "status");
-    if (status != NULL && strcmp(status, "OPEN") != 0 && strcmp(status, "RESOLVED") != 0) {
-        reply_invalid_field(request, "?status", "must be OPEN or RESOLVED");
-        return;
-    }
-    struct read *read = read_new(request, list);
-    read->after = before;
-    read->limit = limit;
-    if (status != NULL) (void)text_copy(read->text, sizeof read->text, status);
-    read_start(read);
+    struct read *read = read_by_state(request, CURSOR_COMPENSATIONS, &states, list);
+    if (read != NULL) read_start(read);
 }
 
 static struct result resolve(struct read *read, struct db *db) {

@@ -17,8 +17,8 @@
 
 /* -- looking */
 
-static const char *const states[] = {"", "OPEN", "REPLAYED", "DISCARDED"};
-#define STATE_COUNT (sizeof states / sizeof states[0])
+static const char *const words[] = {"", "OPEN", "REPLAYED", "DISCARDED", NULL};
+static const struct states states = {words, "must be OPEN, REPLAYED or DISCARDED"};
 
 static void write_letter(void *arg, const struct dead_letter *row) {
     struct read *read = arg;
@@ -26,35 +26,16 @@ static void write_letter(void *arg, const struct dead_letter *row) {
 }
 
 static struct result list(struct read *read, struct db *db) {
-    const struct dead_letters_page page = {states[read->status], read->after, read->limit + 1, LIST_PAYLOAD_MAX};
+    const struct dead_letters_page page = {words[read->status], read->after, read->limit + 1, LIST_PAYLOAD_MAX};
     list_begin(read);
     TRY(dead_letters_list(db, &page, write_letter, read));
     list_end(read, CURSOR_LETTERS);
     return OK;
 }
 
-static bool read_state(struct request *request, int *ret) {
-    const char *state = request_query(request, "status");
-    *ret = 0;
-    for (size_t i = 1; state != NULL && i < STATE_COUNT; i++)
-        if (strcmp(state, states[i]) == 0) *ret = (int)i;
-    if (state == NULL || *ret > 0) return true;
-    reply_invalid_field(request, "?status", "must be OPEN, REPLAYED or DISCARDED");
-    return false;
-}
-
 void dead_letters_list_all(struct request *request) {
-    static const char *const allowed[] = {"status", NULL};
-    size_t limit;
-    int64_t before;
-    int state;
-    if (!read_list(request, CURSOR_LETTERS, INT64_MAX, allowed, &limit, &before)) return;
-    if (!read_state(request, &state)) return;
-    struct read *read = read_new(request, list);
-    read->limit = limit;
-    read->after = before;
-    read->status = state;
-    read_start(read);
+    struct read *read = read_by_state(request, CURSOR_LETTERS, &states, list);
+    if (read != NULL) read_start(read);
 }
 
 static void write_whole(void *arg, const struct dead_letter *row) {

@@ -11,8 +11,8 @@
 
 #define CURSOR_OUTBOX 'o'
 
-static const char *const states[] = {"", "PENDING", "PUBLISHED", "FAILED", "DISCARDED"};
-#define STATE_COUNT (sizeof states / sizeof states[0])
+static const char *const words[] = {"", "PENDING", "PUBLISHED", "FAILED", "DISCARDED", NULL};
+static const struct states states = {words, "must be PENDING, PUBLISHED, FAILED or DISCARDED"};
 
 /* -- GET */
 
@@ -22,35 +22,16 @@ static void write_item(void *arg, const struct outbox_event *event) {
 }
 
 static struct result list(struct read *read, struct db *db) {
-    const struct outbox_page page = {read->status > 0 ? states[read->status] : NULL, read->after, read->limit + 1};
+    const struct outbox_page page = {read->status > 0 ? words[read->status] : NULL, read->after, read->limit + 1};
     list_begin(read);
     TRY(outbox_list(db, &page, write_item, read));
     list_end(read, CURSOR_OUTBOX);
     return OK;
 }
 
-static bool read_state(struct request *request, int *ret) {
-    const char *status = request_query(request, "status");
-    *ret = 0;
-    if (status == NULL) return true;
-    for (size_t i = 1; i < STATE_COUNT; i++)
-        if (strcmp(status, states[i]) == 0) *ret = (int)i;
-    if (*ret == 0) reply_invalid_field(request, "?status", "must be PENDING, PUBLISHED, FAILED or DISCARDED");
-    return *ret > 0;
-}
-
 void outbox_list_all(struct request *request) {
-    static const char *const allowed[] = {"status", NULL};
-    size_t limit;
-    int64_t before;
-    int status;
-    if (!read_list(request, CURSOR_OUTBOX, INT64_MAX, allowed, &limit, &before) || !read_state(request, &status))
-        return;
-    struct read *read = read_new(request, list);
-    read->after = before;
-    read->limit = limit;
-    read->status = status;
-    read_start(read);
+    struct read *read = read_by_state(request, CURSOR_OUTBOX, &states, list);
+    if (read != NULL) read_start(read);
 }
 
 static void write_event(void *arg, const struct outbox_event *event) { document_outbox_event_begin(arg, event); }

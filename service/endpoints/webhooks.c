@@ -134,39 +134,22 @@ static void write_delivery(void *arg, const struct delivery *row) {
     if (list_item_begins(read, row->id)) document_delivery(&read->body, row);
 }
 
-static const char *const states[] = {"", "HELD", "PENDING", "DELIVERED", "FAILED"};
-#define STATE_COUNT (sizeof states / sizeof states[0])
+static const char *const words[] = {"", "HELD", "PENDING", "DELIVERED", "FAILED", NULL};
+static const struct states states = {words, "must be HELD, PENDING, DELIVERED or FAILED"};
 
 static struct result list_deliveries(struct read *read, struct db *db) {
-    const struct deliveries_page page = {read->text, states[read->status], read->after, read->limit + 1};
+    const struct deliveries_page page = {read->text, words[read->status], read->after, read->limit + 1};
     list_begin(read);
     TRY(deliveries_list(db, &page, write_delivery, read));
     list_end(read, CURSOR_DELIVERIES);
     return OK;
 }
 
-static bool read_state(struct request *request, int *ret) {
-    const char *state = request_query(request, "status");
-    *ret = 0;
-    for (size_t i = 1; state != NULL && i < STATE_COUNT; i++)
-        if (strcmp(state, states[i]) == 0) *ret = (int)i;
-    if (state == NULL || *ret > 0) return true;
-    reply_invalid_field(request, "?status", "must be HELD, PENDING, DELIVERED or FAILED");
-    return false;
-}
-
 void webhooks_deliveries(struct request *request) {
-    static const char *const allowed[] = {"status", NULL};
-    size_t limit;
-    int64_t before;
-    int state;
     if (!read_webhook_id(request)) return;
-    if (!read_list(request, CURSOR_DELIVERIES, INT64_MAX, allowed, &limit, &before)) return;
-    if (!read_state(request, &state)) return;
-    struct read *read = read_of_webhook(request, list_deliveries);
-    read->limit = limit;
-    read->after = before;
-    read->status = state;
+    struct read *read = read_by_state(request, CURSOR_DELIVERIES, &states, list_deliveries);
+    if (read == NULL) return;
+    (void)text_copy(read->text, sizeof read->text, request_param(request, 0));
     read_start(read);
 }
 
