@@ -143,8 +143,7 @@ static RESULT take_care(struct sender *sender) {
 /* -- the thread */
 
 static RESULT prepare(struct sender *sender) {
-    if (sender->db != NULL && !db_is_usable(sender->db)) sender->db = db_close(sender->db);
-    if (sender->db == NULL) TRY(db_open(&sender->deliverer->db, &sender->db));
+    TRY(db_renew(&sender->deliverer->db, &sender->db));
     if (!sender->schema_fits) TRY(schema_fits(sender->db, &sender->schema_fits));
     if (!sender->schema_fits) FAIL(STORE_SCHEMA, 0);
     return OK;

@@ -44,8 +44,7 @@ static bool sink_is_away(const struct relay *relay) { return clock_mono_ms() < r
 
 static RESULT connect_store(struct relay *relay) {
     if (relay->db != NULL && db_is_usable(relay->db)) return OK;
-    relay->db = db_close(relay->db);
-    TRY(db_open(&relay->options.db, &relay->db));
+    TRY(db_renew(&relay->options.db, &relay->db));
     relay_forget(relay); /* what was claimed before stands or not: claim anew */
     return outbox_parts_make(relay->db, relay->sink.name);
 }

@@ -45,8 +45,7 @@ struct inbox {
 /* -- the database */
 
 static RESULT prepare(struct reader *reader) {
-    if (reader->db != NULL && !db_is_usable(reader->db)) reader->db = db_close(reader->db);
-    if (reader->db == NULL) TRY(db_open(&reader->inbox->options.db, &reader->db));
+    TRY(db_renew(&reader->inbox->options.db, &reader->db));
     if (!reader->schema_fits) TRY(schema_fits(reader->db, &reader->schema_fits));
     if (!reader->schema_fits) FAIL(STORE_SCHEMA, 0);
     return OK;

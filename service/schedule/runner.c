@@ -23,10 +23,7 @@ struct runner {
 
 /* -- the connection */
 
-RESULT worker_connect(struct worker *worker) {
-    if (worker->db != NULL && !db_is_usable(worker->db)) worker->db = db_close(worker->db);
-    return worker->db != NULL ? OK : db_open(worker->db_options, &worker->db);
-}
+RESULT worker_connect(struct worker *worker) { return db_renew(worker->db_options, &worker->db); }
 
 /* A job may touch every table: it begins when the migrations are done. */
 static RESULT prepare(struct worker *worker) {

@@ -145,6 +145,12 @@ struct db *db_close(struct db *db) {
     return NULL;
 }
 
+RESULT db_renew(const struct db_options *options, struct db **db) {
+    if (*db != NULL && db_is_usable(*db)) return OK;
+    *db = db_close(*db);
+    return db_open(options, db);
+}
+
 bool db_is_usable(const struct db *db) { return db->usable; }
 
 bool db_ping(struct db *db) {
@@ -169,6 +175,17 @@ RESULT db_run(struct db *db, const char *sql, uint64_t *ret_affected) {
     if (ret_affected != NULL) *ret_affected = mysql_field_count(db->mysql) == 0 ? mysql_affected_rows(db->mysql) : 0;
     discard_results(db->mysql);
     if (mysql_errno(db->mysql) != 0) DB_FAIL(db);
+    return OK;
+}
+
+RESULT db_number(struct db *db, const char *sql, int64_t *ret) {
+    struct db_stmt *stmt;
+    bool row;
+    TRY(db_statement(db, sql, &stmt));
+    TRY(db_execute(stmt, NULL));
+    TRY(db_next(stmt, &row));
+    *ret = row ? db_i64(stmt, 0) : 0;
+    db_finish(stmt);
     return OK;
 }
 

@@ -39,6 +39,9 @@ RESULT db_options_parse(const char *url, struct db_options *ret);
 
 /* Connects and sets the session. STORE_DOWN on failure. */
 RESULT db_open(const struct db_options *options, struct db **ret);
+/* For a thread that keeps one connection: opens *db when there is none, or when the one it has is not usable any more.
+ * *db is NULL after a failure. */
+RESULT db_renew(const struct db_options *options, struct db **db);
 /* Takes NULL, returns NULL; never blocks for long. */
 struct db *db_close(struct db *db);
 /* False after any error that leaves the connection's state unknown (lost, out of sync): close it, do not reuse. */
@@ -53,6 +56,9 @@ const char *db_server_identity(const struct db *db);
 
 /* Runs one statement given as text, without parameters; results are discarded. ret_affected may be NULL. */
 RESULT db_run(struct db *db, const char *sql, uint64_t *ret_affected);
+
+/* The number that one statement without parameters finds: first column of the first row; 0 without a row. */
+RESULT db_number(struct db *db, const char *sql, int64_t *ret);
 
 /* START TRANSACTION. */
 RESULT db_begin(struct db *db);

@@ -119,12 +119,5 @@ RESULT dead_letters_settle(struct db *db, const struct dead_letter_act *act) {
 }
 
 RESULT dead_letters_count(struct db *db, int64_t *ret) {
-    struct db_stmt *stmt;
-    bool row;
-    TRY(db_statement(db, "SELECT COUNT(*) FROM dead_letters WHERE status = 'OPEN'", &stmt));
-    TRY(db_execute(stmt, NULL));
-    TRY(db_next(stmt, &row));
-    *ret = row ? db_i64(stmt, 0) : 0;
-    db_finish(stmt);
-    return OK;
+    return db_number(db, "SELECT COUNT(*) FROM dead_letters WHERE status = 'OPEN'", ret);
 }

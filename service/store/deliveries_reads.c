@@ -137,19 +137,8 @@ RESULT deliveries_purge(struct db *db, int64_t keep_s, int64_t limit, int64_t *r
     return found ? purge_of(db, id, limit, ret_removed) : purge_done(db, keep_s, limit, ret_removed);
 }
 
-static RESULT count(struct db *db, const char *sql, int64_t *ret) {
-    struct db_stmt *stmt;
-    bool row;
-    TRY(db_statement(db, sql, &stmt));
-    TRY(db_execute(stmt, NULL));
-    TRY(db_next(stmt, &row));
-    *ret = row ? db_i64(stmt, 0) : 0;
-    db_finish(stmt);
-    return OK;
-}
-
 RESULT deliveries_count(struct db *db, struct delivery_counts *ret) {
-    TRY(count(db, "SELECT COUNT(*) FROM webhook_deliveries WHERE status IN ('HELD', 'PENDING')", &ret->waiting));
-    TRY(count(db, "SELECT COUNT(*) FROM webhook_deliveries WHERE status = 'FAILED'", &ret->failed));
-    return count(db, "SELECT COUNT(*) FROM webhooks WHERE status = 'DISABLED'", &ret->disabled);
+    TRY(db_number(db, "SELECT COUNT(*) FROM webhook_deliveries WHERE status IN ('HELD', 'PENDING')", &ret->waiting));
+    TRY(db_number(db, "SELECT COUNT(*) FROM webhook_deliveries WHERE status = 'FAILED'", &ret->failed));
+    return db_number(db, "SELECT COUNT(*) FROM webhooks WHERE status = 'DISABLED'", &ret->disabled);
 }

@@ -44,8 +44,7 @@ const struct claim_table jobs_claim_table = {
 static void take_job(void *arg, size_t index, struct db_stmt *row, unsigned first) {
     struct queued_job *job = (struct queued_job *)arg + index;
     text_done(&job->payload);
-    job_take_row(row, first, job);
-    job_take_payload(row, first + JOB_COLUMN_COUNT, job);
+    job_take_whole(row, first, job);
 }
 
 /* The rows were read before the claim was written. */
@@ -113,8 +112,7 @@ static RESULT look(struct db *db, const struct claim *claim, bool *ret_same, str
     TRY(db_execute(stmt, NULL));
     TRY(db_next(stmt, &row));
     if (!row) FAIL(NOT_FOUND, 0);
-    job_take_row(stmt, 0, ret);
-    job_take_payload(stmt, JOB_COLUMN_COUNT, ret);
+    job_take_whole(stmt, 0, ret);
     *ret_same = db_i64(stmt, JOB_COLUMN_COUNT + 1) != 0 && ret->fence == claim->fence;
     db_finish(stmt);
     return OK;

@@ -10,4 +10,5 @@
 
 /* The columns JOB_COLUMNS of a row, from `first` on; no payload. */
 void job_take_row(struct db_stmt *row, unsigned first, struct queued_job *ret);
-void job_take_payload(struct db_stmt *row, unsigned column, struct queued_job *ret);
+/* The same, and the payload in the column behind them. */
+void job_take_whole(struct db_stmt *row, unsigned first, struct queued_job *ret);

@@ -51,9 +51,10 @@ void job_take_row(struct db_stmt *row, unsigned first, struct queued_job *ret) {
     db_copy_text(row, first + 7, ret->last_result, sizeof ret->last_result);
 }
 
-void job_take_payload(struct db_stmt *row, unsigned column, struct queued_job *ret) {
+void job_take_whole(struct db_stmt *row, unsigned first, struct queued_job *ret) {
     size_t len;
-    const char *payload = db_text(row, column, &len);
+    job_take_row(row, first, ret);
+    const char *payload = db_text(row, first + JOB_COLUMN_COUNT, &len);
     ret->payload = text_new(len + 1);
     text_add(&ret->payload, payload, len);
 }
@@ -69,8 +70,7 @@ RESULT jobs_read(struct db *db, const char *queue, int64_t id, struct queued_job
     TRY(db_execute(stmt, NULL));
     TRY(db_next(stmt, &row));
     if (!row) FAIL(NOT_FOUND, 0);
-    job_take_row(stmt, 0, ret);
-    job_take_payload(stmt, JOB_COLUMN_COUNT, ret);
+    job_take_whole(stmt, 0, ret);
     db_finish(stmt);
     return OK;
 }
@@ -118,7 +118,7 @@ static RESULT find_twin(struct db *db, const struct job_new *job, bool *ret_foun
     if (!*ret_found) return OK;
     job_take_row(stmt, 0, ret);
     *ret_found = db_i64(stmt, JOB_COLUMN_COUNT + 1) == 0;
-    if (*ret_found) job_take_payload(stmt, JOB_COLUMN_COUNT, ret);
+    if (*ret_found) job_take_whole(stmt, 0, ret);
     db_finish(stmt);
     return *ret_found ? OK : unbind(db, ret->id);
 }

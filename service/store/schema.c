@@ -50,22 +50,11 @@ RESULT schema_fits(struct db *db, bool *ret) {
     return OK;
 }
 
-static RESULT read_number(struct db *db, const char *sql, int64_t *ret) {
-    struct db_stmt *stmt;
-    bool row;
-    TRY(db_statement(db, sql, &stmt));
-    TRY(db_execute(stmt, NULL));
-    TRY(db_next(stmt, &row));
-    *ret = row ? db_i64(stmt, 0) : 0;
-    db_finish(stmt);
-    return OK;
-}
-
 /* A second at a time, so that a wait stays below the connection's io timeout. */
 static RESULT take_lock(struct db *db) {
     for (int i = 0; i < LOCK_TRIES_MAX; i++) {
         int64_t had;
-        TRY(read_number(db, "SELECT GET_LOCK('" LOCK_NAME "', 1)", &had));
+        TRY(db_number(db, "SELECT GET_LOCK('" LOCK_NAME "', 1)", &had));
         if (had == 1) return OK;
     }
     FAIL(LOCK_WAIT, 0);
@@ -107,7 +96,7 @@ RESULT schema_migrate(struct db *db, int *ret_applied) {
     int64_t freed;
     TRY(take_lock(db));
     struct result r = apply_missing(db, &applied);
-    struct result release = read_number(db, "SELECT RELEASE_LOCK('" LOCK_NAME "')", &freed);
+    struct result release = db_number(db, "SELECT RELEASE_LOCK('" LOCK_NAME "')", &freed);
     TRY(r);
     TRY(release);
     *ret_applied = applied;

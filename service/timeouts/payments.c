@@ -158,10 +158,7 @@ static RESULT check_one(struct payments *payments, const struct payment_check *c
 
 /* -- the thread */
 
-static RESULT connect_store(struct payments *payments) {
-    if (payments->db != NULL && !db_is_usable(payments->db)) payments->db = db_close(payments->db);
-    return payments->db != NULL ? OK : db_open(&payments->options.db, &payments->db);
-}
+static RESULT connect_store(struct payments *payments) { return db_renew(&payments->options.db, &payments->db); }
 
 /* What a stop leaves of a batch is claimed again when its lease is over. */
 static RESULT look(struct payments *payments, size_t *ret_count) {
