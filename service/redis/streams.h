@@ -68,6 +68,4 @@ RESULT streams_read(struct streams *stream, const char *const *keys, size_t key_
 #define STREAM_ID_SIZE 48
 RESULT streams_reclaim(struct streams *stream, const char *key, const struct stream_reader *reader, int64_t idle_ms_min,
                        char *cursor);
-/* How often the message was delivered, this time included; 0 when it is not pending. */
-RESULT streams_deliveries(struct streams *stream, const char *key, const char *group, const char *id, int64_t *ret);
 RESULT streams_ack(struct streams *stream, const char *key, const char *group, const char *id);

@@ -97,18 +97,6 @@ RESULT streams_reclaim(struct streams *stream, const char *key, const struct str
     return OK;
 }
 
-RESULT streams_deliveries(struct streams *stream, const char *key, const char *group, const char *id, int64_t *ret) {
-    const char *words[] = {"XPENDING", key, group, id, id, "1"};
-    AUTO_REPLY redisReply *reply = NULL;
-    TRY(streams_call(stream, 6, words, NULL, &reply));
-    *ret = 0;
-    if (!is_list(reply) || reply->elements == 0) return OK;
-    const redisReply *one = reply->element[0];
-    if (is_list(one) && one->elements >= 4 && one->element[3]->type == REDIS_REPLY_INTEGER)
-        *ret = one->element[3]->integer;
-    return OK;
-}
-
 RESULT streams_ack(struct streams *stream, const char *key, const char *group, const char *id) {
     const char *words[] = {"XACK", key, group, id};
     AUTO_REPLY redisReply *reply = NULL;

@@ -19,7 +19,6 @@
 #include "store/db.h"
 
 #define CLAIM_LIMIT_MAX DB_CHUNK_MAX /* rows of one call */
-#define CLAIM_OWNER_MAX 128          /* bytes */
 #define CLAIM_TOKEN_SIZE 65          /* 32 random bytes in hex; only its SHA-256 stands in the table */
 
 /* The label of the metrics. */
@@ -48,7 +47,7 @@ struct claim {
 
 struct claim_ask {
     const char *scope; /* NULL exactly when the table has none */
-    const char *owner; /* ≤ CLAIM_OWNER_MAX bytes; decides nothing */
+    const char *owner; /* ≤ 128 bytes; decides nothing */
     int64_t lease_ms;  /* counted from the SELECT */
     size_t limit;      /* 1..CLAIM_LIMIT_MAX */
     /* Called for each row in its order, before the COMMIT: what it takes is worth something only when claims_take
