@@ -1,6 +1,6 @@
-/* Request bodies: JSON text → plain values, strictly (api.md §1): unknown field, wrong type, duplicate key, float for
-   integer, depth > 16, range. Every decoder gives INVALID_REQUEST with all findings in `errors` (emptied first), and
-   sets *ret only on success. len 0 = no body: allowed where every field has a default. Pure; any thread. */
+/* Request bodies: JSON text → plain values, strictly (api/openapi.yaml): unknown field, wrong type, duplicate key,
+   float for integer, depth > 16, range. Every decoder gives INVALID_REQUEST with all findings in `errors` (emptied
+   first), and sets *ret only on success. len 0 = no body: allowed where every field has a default. Pure; any thread. */
 #pragma once
 
 #include "codec/json.h"
@@ -60,7 +60,7 @@ struct adjustment_body {
 };
 RESULT body_adjustment(const char *body, size_t len, struct field_errors *errors, struct adjustment_body *ret);
 
-/* Token file (api.md §12), used by http/access.c. fn is called per token; sha256 is 32 bytes. */
+/* Token file (docs/operations.md), used by http/access.c. fn is called per token; sha256 is 32 bytes. */
 struct token_entry {
     char name[CREDENTIAL_NAME_MAX + 1];
     unsigned char sha256[32];

@@ -1,5 +1,5 @@
-/* Events of others (api.md §9): what they ask of us. Unknown fields are ignored, in the envelope and below it: events
-   grow. Otherwise as codec/bodies.h. */
+/* Events of others (docs/inbox.md): what they ask of us. Unknown fields are ignored, in the envelope and below it:
+   events grow. Otherwise as codec/bodies.h. */
 #pragma once
 
 #include "codec/json.h"

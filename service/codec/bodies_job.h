@@ -1,4 +1,4 @@
-/* Request bodies of /v1/queues (api.md §10), by the rules of codec/bodies.h. */
+/* Request bodies of /v1/queues (api/openapi.yaml), by the rules of codec/bodies.h. */
 #pragma once
 
 #include "codec/json.h"

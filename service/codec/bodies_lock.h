@@ -1,4 +1,4 @@
-/* Bodies of the lock API (api.md §3): JSON text → plain values, strictly, as bodies.h. Pure; any thread. */
+/* Bodies of the lock API (api/openapi.yaml): JSON text → plain values, strictly, as bodies.h. Pure; any thread. */
 #pragma once
 
 #include "codec/json.h"

@@ -1,4 +1,4 @@
-/* Body of PUT and PATCH /v1/schedules/{name} (api.md §4), strictly, as bodies.h. Pure; any thread. */
+/* Body of PUT and PATCH /v1/schedules/{name} (api/openapi.yaml), strictly, as bodies.h. Pure; any thread. */
 #pragma once
 
 #include "codec/json.h"

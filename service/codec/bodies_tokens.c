@@ -1,5 +1,5 @@
-/* The token file (api.md §12). It is read twice: the first round only checks, so that fn is called for all entries of
-   a good file and for none of a bad one. */
+/* The token file (docs/operations.md). It is read twice: the first round only checks, so that fn is called for all
+   entries of a good file and for none of a bad one. */
 #include "codec/bodies.h"
 
 #include "codec/fields.h"

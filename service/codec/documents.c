@@ -1,4 +1,4 @@
-/* Reply documents. The field order is the one api.md shows. */
+/* Reply documents. The field order is the one api/openapi.yaml shows. */
 #include "codec/documents.h"
 
 #include "codec/lines.h"

@@ -1,4 +1,5 @@
-/* Reply and event documents: values → JSON text (api.md §5, 6, 9). Each appends one whole JSON value. Pure; any thread.
+/* Reply and event documents: values → JSON text (api/openapi.yaml). Each appends one whole JSON value. Pure; any
+ * thread.
  */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* Payloads of events (api.md §9). Order ids are numbers, as in the replies; only additive changes are allowed. */
+/* Payloads of events (api/openapi.yaml). Order ids are numbers, as in the replies; only additive changes are allowed.
+ */
 #include "codec/documents.h"
 
 #include "codec/lines.h"

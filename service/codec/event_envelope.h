@@ -1,4 +1,4 @@
-/* The envelope every sink sends and the inbox takes (api.md §9). Pure; any thread. */
+/* The envelope every sink sends and the inbox takes (api/openapi.yaml). Pure; any thread. */
 #pragma once
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
-/* The other side of the lock API (api.md §3): what a client sends and what it reads out of a reply. Pure; any thread
-   (json_start first). */
+/* The other side of the lock API (api/openapi.yaml): what a client sends and what it reads out of a reply. Pure; any
+   thread (json_start first). */
 #pragma once
 
 #include "codec/json.h"

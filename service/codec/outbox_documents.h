@@ -1,4 +1,5 @@
-/* What replies say of the outbox (api.md §9), and the body of a replay of all. As codec/documents.h and codec/bodies.h.
+/* What replies say of the outbox (api/openapi.yaml), and the body of a replay of all. As codec/documents.h and
+ * codec/bodies.h.
  */
 #pragma once
 

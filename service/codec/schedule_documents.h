@@ -1,5 +1,5 @@
-/* Reply documents of the schedule API (api.md §4). Each appends one whole JSON value, or members without braces where
-   it says so. Pure; any thread. */
+/* Reply documents of the schedule API (api/openapi.yaml). Each appends one whole JSON value, or members without braces
+   where it says so. Pure; any thread. */
 #pragma once
 
 #include "codec/json.h"

@@ -37,7 +37,7 @@ struct decision {
 
 /* new_order_id is used (and given back in decision->order->id) only when an order is created. */
 void decide(struct world *world, const struct command *command, int64_t new_order_id, struct decision *ret);
-/* Is this answer kept under its Idempotency-Key (api.md §8)? */
+/* Is this answer kept under its Idempotency-Key (docs/guarantees.md, G2)? */
 bool decision_is_stored(enum error error);
 
 /* -- between the files of decide: */

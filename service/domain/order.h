@@ -47,7 +47,7 @@ struct order {
 /* "PENDING"; never NULL for a valid status. */
 const char *order_status_name(enum order_status status);
 bool order_status_parse(const char *name, enum order_status *ret);
-/* True when `to` may follow `from` directly (api.md §6). */
+/* True when `to` may follow `from` directly (ARCHITECTURE.md §5). */
 bool order_may_follow(enum order_status from, enum order_status to);
 /* In this status (PENDING or PAYMENT_REQUESTED), and the time it may stay there was over more than `overdue_ms` ago:
    PENDING has until expires_at, PAYMENT_REQUESTED none beyond payment_requested_at. */

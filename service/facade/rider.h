@@ -71,7 +71,7 @@ struct rider *rider_for_timeout(int64_t order_id, enum order_status status, int6
 struct rider *rider_for_reservation(enum command_kind kind, const char *credential, const char *order_id, size_t lines);
 /* Takes NULL, returns NULL. It is in no list. */
 struct rider *rider_free(struct rider *rider);
-/* Idempotency scope and fingerprint (api.md §8): credential and route scope the key, the fingerprint covers the
+/* Idempotency scope and fingerprint (api/openapi.yaml): credential and route scope the key, the fingerprint covers the
  * canonical command. key NULL = none. */
 void rider_set_key(struct rider *rider, const char *credential, const char *route, const char *key);
 /* The command comes from an event: its effect and the fact that it was processed stand in one transaction, and a repeat

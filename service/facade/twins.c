@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define TWIN_WAIT_MS 2000 /* api.md §8 */
+#define TWIN_WAIT_MS 2000 /* then IDM-003 */
 
 static struct rider **bucket_of(struct facade *facade, const struct rider *rider) {
     uint32_t hash;

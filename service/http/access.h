@@ -1,5 +1,5 @@
-/* Who may do what: bearer tokens known by their SHA-256, scopes, name prefixes (api.md §12). Loop thread; reload swaps
- * the table whole. */
+/* Who may do what: bearer tokens known by their SHA-256, scopes, name prefixes (docs/operations.md). Loop thread;
+ * reload swaps the table whole. */
 #pragma once
 
 #include "base/result.h"

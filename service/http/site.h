@@ -1,5 +1,6 @@
-/* Where a request without a token may come from: this machine, and no foreign web page (api.md §1). A page of another
- * site can make a browser on this machine send requests, by name rebinding with a Host of its own. Pure; any thread. */
+/* Where a request without a token may come from: this machine, and no foreign web page (SECURITY.md). A page of
+ * another site can make a browser on this machine send requests, by name rebinding with a Host of its own. Pure; any
+ * thread. */
 #pragma once
 
 #include <stdbool.h>

@@ -36,7 +36,7 @@ enum verdict verdict_on_renewal(int status, const struct lock_reply *reply, cons
 enum verdict verdict_on_release(int status);
 
 /* How long a call of each kind may take. */
-#define PUT_SLICE_MS 20000 /* a parked request is answered after this, api.md §3 */
+#define PUT_SLICE_MS 20000 /* a parked request is answered after this, api/openapi.yaml */
 int64_t put_timeout_ms(int64_t wait_ms);
 int64_t renewal_timeout_ms(const struct lease_terms *terms);
 #define RELEASE_TIMEOUT_MS 2000

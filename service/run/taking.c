@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-#define WAIT_MS_MAX 600000 /* of one request, api.md §3 */
+#define WAIT_MS_MAX 600000 /* of one request, api/openapi.yaml */
 #define HANG_MS 2000       /* beyond the time-out of a call: then nobody waits for it any more */
 
 static void send_put(struct run *run, int64_t now_ms) {

@@ -1,4 +1,4 @@
-"""Queues of jobs over HTTP: added, claimed, ended, looked at (api.md §10)."""
+"""Queues of jobs over HTTP: added, claimed, ended, looked at (api/openapi.yaml)."""
 
 import concurrent.futures
 import hashlib

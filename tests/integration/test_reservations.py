@@ -1,4 +1,4 @@
-"""Reservations (api.md §7): stock for services that keep their own orders."""
+"""Reservations (api/openapi.yaml): stock for services that keep their own orders."""
 
 import hashlib
 import json
