@@ -67,11 +67,7 @@ class Crashes(StoreCase):
     def test_store__when_holders_and_instances_die__then_one_holder_and_fences_grow(self):
         self.serve()
         takers = self.take()
-        for number in range(ROUNDS):
-            self.services[number % 2].kill()
-            time.sleep(0.05)
-            self.services[number % 2].start()
-            takers.until_granted(10)
+        takers.through_crashes(self.services, ROUNDS, grants=10)
         self.http = self.client()
         self.judge(takers)
 

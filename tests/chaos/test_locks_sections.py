@@ -11,7 +11,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import main  # pylint: disable=wrong-import-position
-from support.holders import FULL, Wire, acquire, fence_faults, lock_path, overlaps
+from support.holders import FULL, Wire, acquire, draw_fate, fence_faults, lock_path, overlaps
 from support.locks import LockCase
 from support.wait import RANDOM, SLOW
 
@@ -20,15 +20,6 @@ SECTIONS = 20000 if FULL else 3000
 TTL_MS, SHORT_TTL_MS = int(4000 * SLOW), 150
 # What becomes of a section, in thousandths; the rest does its work and releases.
 FATES = {"die": 8, "oversleep": 8, "hang up": 8, "renew": 40}
-
-
-def draw_fate():
-    number = RANDOM.randrange(1000)
-    for fate, share in FATES.items():
-        if number < share:
-            return fate
-        number -= share
-    return "work"
 
 
 class Counter:
@@ -73,7 +64,7 @@ class Crowd:
         wire = Wire(self.ports[number % len(self.ports)])
         while self.left > 0:
             self.left -= 1
-            fate = draw_fate()
+            fate = draw_fate(FATES)
             self.fates[fate] += 1
             await self._section(wire, fate)
         wire.drop()

@@ -57,11 +57,7 @@ class Crashes(PermitCase):
     def test_permits__when_holders_and_instances_die__then_never_more_than_the_limit(self):
         self.serve()
         takers = self.take()
-        for number in range(ROUNDS):
-            self.services[number % 2].kill()
-            time.sleep(0.05)
-            self.services[number % 2].start()
-            takers.until_granted(20)
+        takers.through_crashes(self.services, ROUNDS, grants=20)
         self.judge(takers)
         for name in takers.names:
             eventually(lambda: self.free(name) == LIMIT, 5, "all come back")  # pylint: disable=cell-var-from-loop

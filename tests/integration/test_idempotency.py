@@ -84,6 +84,18 @@ class SlowTwins(Case):
         self.assertEqual(self.stock(first) + self.stock(second), 18)
 
 
+class NoLookUp(Case):
+    FAULTS = "no-idempotency"
+
+    def test_lookup__when_taken_out__then_a_repeat_gets_no_answer_and_only_the_unique_key_stands(self):
+        product_id = self.product(stock=10)
+        self.ordered((product_id, 1), key="twice")
+        again = self.order((product_id, 1), key="twice")
+        self.assertGreaterEqual(again.status, 400, again)
+        self.assertNotIn("idempotency-replayed", again.headers)
+        self.assertEqual((self.stock(product_id), self.sold(product_id)), (9, 1))
+
+
 class Answers(Case):
     def again(self, product_id, quantity=1, key=None, **kw):
         return self.order((product_id, quantity), key=key, **kw)

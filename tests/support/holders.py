@@ -11,6 +11,7 @@ import time
 import urllib.parse
 
 from .client import Reply
+from .wait import RANDOM
 
 FULL = os.environ.get("LOCKSTOCK_TEST_FULL") == "1"
 REPLY_S = 90
@@ -51,6 +52,16 @@ class Wire:
         if self._writer:
             self._writer.transport.abort()
         self._reader = self._writer = None
+
+
+def draw_fate(fates):
+    """What becomes of a holder: one of `fates` by its thousandths, "work" for the rest."""
+    number = RANDOM.randrange(1000)
+    for fate, share in fates.items():
+        if number < share:
+            return fate
+        number -= share
+    return "work"
 
 
 LOCKS, SEMAPHORES = "/v1/locks/", "/v1/semaphores/"

@@ -6,22 +6,13 @@ import secrets
 import sys
 import time
 
-from .holders import LOCKS, Wire, acquire, lock_path
+from .holders import LOCKS, Wire, acquire, draw_fate, lock_path
 from .load import Background
 from .wait import RANDOM, eventually
 
 PAUSE_S = 0.01
 # What becomes of a grant, in thousandths; the rest is held for a moment and released.
 FATES = {"die": 30, "oversleep": 20, "renew": 100}
-
-
-def draw_fate():
-    number = RANDOM.randrange(1000)
-    for fate, share in FATES.items():
-        if number < share:
-            return fate
-        number -= share
-    return "work"
 
 
 class Takers:
@@ -45,6 +36,15 @@ class Takers:
         goals = {port: self.by_port[port] + more for port in self.ports}
         eventually(lambda: all(self.by_port[p] >= goal for p, goal in goals.items()), timeout_s, "grants go on")
 
+    def through_crashes(self, services, rounds, grants):
+        """Instances are killed and started again in turn; each time grants go on through all."""
+        for number in range(rounds):
+            service = services[number % len(services)]
+            service.kill()
+            time.sleep(0.05)
+            service.start()
+            self.until_granted(grants)
+
     async def _run(self, clients):
         await asyncio.gather(*(self._client(n) for n in range(clients)))
 
@@ -60,7 +60,7 @@ class Takers:
         wire.drop()
 
     async def _turn(self, wire):
-        fate, terms = draw_fate(), dict(self.draw())
+        fate, terms = draw_fate(FATES), dict(self.draw())
         if RANDOM.randrange(2):
             terms["token"] = secrets.token_hex(16)
         grant, refusal = await acquire(wire, RANDOM.choice(self.names), self.under, **terms)
