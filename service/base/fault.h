@@ -10,7 +10,7 @@ enum fault {
     FAULT_NO_ROW_LOCK,          /* no-row-lock: rows are read without FOR UPDATE */
     FAULT_NO_VERSION_CHECK,     /* no-version-check: UPDATEs do not compare the version */
     FAULT_NO_RENEWAL,           /* no-renewal: train leases are never renewed */
-    FAULT_UNLOCK_BEFORE_COMMIT, /* unlock-before-commit: the seed's fault */
+    FAULT_UNLOCK_BEFORE_COMMIT, /* unlock-before-commit: locks go before the commit was sent */
     FAULT_HOLD_BEFORE_COMMIT,   /* hold-before-commit=MS: the transaction stays open MS longer */
     FAULT_NO_YIELD,             /* no-yield: an instance never lets another have its turn */
     FAULT_NO_NOT_AFTER,         /* no-not-after: acquires have no last moment, nothing is cleaned up */
@@ -32,7 +32,7 @@ enum fault {
     FAULT_NO_LEASE_CHECK,       /* no-lease-check: a lease in the database is taken though another has it */
     FAULT_NO_RUN_ID,            /* no-run-id: a marker is trusted whichever Redis process set it */
     FAULT_NO_HANGUP_WATCH,      /* no-hangup-watch: nobody looks whether a parked client is still there */
-    FAULT_NO_CLAIM_UPDATE,      /* no-claim-update: candidates are selected and nothing is written: the seed's fault */
+    FAULT_NO_CLAIM_UPDATE,      /* no-claim-update: candidates are selected and nothing is written */
     FAULT_NO_CLAIM_TOKEN,       /* no-claim-token: a settle does not compare the token */
     FAULT_NO_CLAIM_FENCE,       /* no-claim-fence: a settle does not compare the fence */
     FAULT_BLIND_PAYMENTS,       /* blind-payments: what a payment service said is acted upon though the claim is lost */

@@ -20,6 +20,12 @@ static void set_etag(struct rider *rider, int64_t version) {
     (void)text_format(rider->answer.etag, sizeof rider->answer.etag, "\"%lld\"", (long long)version);
 }
 
+static void write_finding(struct text *out, const struct decision *decision) {
+    struct field_errors errors = {0};
+    field_errors_add(&errors, decision->pointer != NULL ? decision->pointer : "", "%s", decision->detail);
+    field_errors_write(out, &errors);
+}
+
 static void refused_extras(struct text *out, const struct decision *decision) {
     const struct order *order = decision->order;
     switch (decision->error) {
@@ -44,12 +50,9 @@ static void refused_extras(struct text *out, const struct decision *decision) {
     case ERROR_RESERVATION_STATE:
         text_addf(out, "\"reservationStatus\":\"%s\"", reservation_status_name(decision->reservation->row.status));
         return;
-    case ERROR_INVALID_REQUEST: {
-        struct field_errors errors = {0};
-        field_errors_add(&errors, decision->pointer != NULL ? decision->pointer : "", "%s", decision->detail);
-        field_errors_write(out, &errors);
+    case ERROR_INVALID_REQUEST:
+        write_finding(out, decision);
         return;
-    }
     default:
         return;
     }
