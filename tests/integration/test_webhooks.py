@@ -11,7 +11,7 @@ import uuid
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import Case, main  # pylint: disable=wrong-import-position
-from support.receiver import Receiver, verify
+from support.receiver import Receiver, due_now, verify
 from support.service import ROOT
 from support.wait import eventually, holds_for
 
@@ -303,8 +303,7 @@ class FanOut(WebhookCase):
         receiver.deliveries.clear()
 
         def all_there():
-            self.db.run("UPDATE webhook_deliveries SET due_at=UTC_TIMESTAMP(6) WHERE webhook_id=%s AND status='PENDING'"
-                        " AND lease_until IS NULL", made["id"])
+            due_now(self.db)
             return self.arrived(receiver, ids) == {i: ["order.created", "order.cancelled"] for i in ids}
         eventually(all_there, 30, "all, in order")
 
