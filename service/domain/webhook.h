@@ -11,7 +11,8 @@
 #define WEBHOOK_ATTEMPTS_MAX 10 /* the first and nine more, over 75 hours: the schedule of Standard Webhooks */
 #define WEBHOOK_URL_MAX 2048    /* bytes */
 #define WEBHOOKS_MAX 100        /* of a database: each event becomes that many rows at most */
-#define WEBHOOK_ID_SIZE 37      /* a UUID */
+#define WEBHOOKS_READ_MAX (2 * WEBHOOKS_MAX) /* requests that come together can pass the limit: all are served */
+#define WEBHOOK_ID_SIZE 37                   /* a UUID */
 
 enum webhook_verdict {
     WEBHOOK_TAKEN,    /* 2xx */

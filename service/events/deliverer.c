@@ -44,7 +44,7 @@ struct sender {
     bool schema_fits, is_told;
     int64_t care_at_ms;
     size_t due_count;
-    char due[WEBHOOKS_MAX][WEBHOOK_ID_SIZE];
+    char due[WEBHOOKS_READ_MAX][WEBHOOK_ID_SIZE];
 };
 
 enum reach deliverer_reach(const struct config *config) {
@@ -111,7 +111,7 @@ static RESULT serve_webhook(struct sender *sender, const char *webhook_id, bool 
 
 static void note_due(void *arg, const struct webhook *row) {
     struct sender *sender = arg;
-    if (sender->due_count < WEBHOOKS_MAX) memcpy(sender->due[sender->due_count++], row->id, sizeof row->id);
+    if (sender->due_count < WEBHOOKS_READ_MAX) memcpy(sender->due[sender->due_count++], row->id, sizeof row->id);
 }
 
 /* Each thread begins at another webhook, and at the next one in its next turn. */

@@ -82,7 +82,7 @@ struct fan_out {
     struct {
         char id[WEBHOOK_ID_SIZE];
         event_type_set types;
-    } webhooks[WEBHOOKS_MAX];
+    } webhooks[WEBHOOKS_READ_MAX];
     size_t webhook_count;
     const struct delivery_event *events;
     size_t count;
@@ -91,7 +91,7 @@ struct fan_out {
 
 static void take_webhook(void *arg, const struct webhook *row) {
     struct fan_out *fan_out = arg;
-    assert(fan_out->webhook_count < WEBHOOKS_MAX);
+    assert(fan_out->webhook_count < WEBHOOKS_READ_MAX);
     size_t i = fan_out->webhook_count++;
     memcpy(fan_out->webhooks[i].id, row->id, sizeof row->id);
     fan_out->webhooks[i].types = row->event_types;

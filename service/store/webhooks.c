@@ -6,7 +6,7 @@
 #define COLUMNS "id, url, event_types, status, disabled_reason, secret, credential, created_at, disabled_at"
 #define SELECT "SELECT " COLUMNS " FROM webhooks w WHERE "
 
-/* Counted and written in one statement: two that come together may pass the limit by one, which does no harm. */
+/* Counted and written in one statement: some that come together may pass the limit: see WEBHOOKS_READ_MAX. */
 #define INSERT                                                                                                         \
     "INSERT INTO webhooks (id, url, event_types, secret, status, credential, created_at) "                             \
     "SELECT ?, ?, ?, ?, 'ACTIVE', ?, UTC_TIMESTAMP(3) FROM (SELECT COUNT(*) AS n FROM webhooks "                       \
@@ -85,7 +85,7 @@ RESULT webhooks_active(struct db *db, bool due_only, void (*fn)(void *arg, const
     struct webhook_reader reader = {fn, arg};
     struct db_stmt *stmt;
     TRY(db_statement(db, queries[due_only], &stmt));
-    db_set_i64(stmt, 0, WEBHOOKS_MAX);
+    db_set_i64(stmt, 0, WEBHOOKS_READ_MAX);
     TRY(db_execute(stmt, NULL));
     return many_rows(stmt, pass_row, &reader);
 }

@@ -28,7 +28,8 @@ RESULT webhooks_list(struct db *db, const char *after_id, size_t limit,
 RESULT webhooks_delete(struct db *db, const char *id);
 /* ACTIVE → DISABLED. */
 RESULT webhooks_disable(struct db *db, const char *id, const char *reason);
-/* Active ones, with their secrets; of those with `due_only` what has a delivery that is due. At most WEBHOOKS_MAX. */
+/* Active ones, with their secrets; of those with `due_only` what has a delivery that is due. At most WEBHOOKS_READ_MAX.
+ */
 RESULT webhooks_active(struct db *db, bool due_only, void (*fn)(void *arg, const struct webhook *row), void *arg);
 
 /* -- deliveries.c */
