@@ -2,10 +2,11 @@
 
 import os
 import sys
+import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from support import sunk  # pylint: disable=wrong-import-position
+from support import service, sunk  # pylint: disable=wrong-import-position
 from support.case import Case, main
 from support.kafka import Mock, Tail
 from support.wait import eventually
@@ -82,6 +83,27 @@ class Outage(KafkaCase):
         self.assertEqual(sunk.out_of_order(self.db, self.arrived()), [])
         self.assertEqual(self.db.count("outbox_failures"), 0)
         self.assertEqual(self.db.count("outbox_events", "status = 'FAILED'"), 0)
+
+
+class Settings(unittest.TestCase):
+    """Sinks that cannot be used end the start with a sentence, and without the secret."""
+
+    def refused(self, **settings):
+        done = service.run(["serve"], {"LOCKSTOCK_LISTEN": "127.0.0.1:1", **settings}, timeout_s=10)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertNotIn("s3cret", done.stdout + done.stderr)
+        return done.stderr
+
+    def test_sinks__when_they_cannot_be_used__then_status_2_and_a_sentence(self):
+        brokers = {"LOCKSTOCK_SINKS": "kafka", "LOCKSTOCK_KAFKA_BROKERS": "127.0.0.1:1"}
+        for settings, sentence in (
+                ({"LOCKSTOCK_SINKS": "redis-stream,nats"}, "LOCKSTOCK_SINKS=redis-stream,nats"),
+                ({"LOCKSTOCK_SINKS": "kafka"}, "LOCKSTOCK_KAFKA_BROKERS is empty"),
+                (brokers | {"LOCKSTOCK_KAFKA_PROPERTIES": "acks=1"}, "acks is set by the service"),
+                (brokers | {"LOCKSTOCK_KAFKA_PROPERTIES": "sasl.passwort=s3cret"}, "sasl.passwort is unknown"),
+                (brokers | {"LOCKSTOCK_KAFKA_PROPERTIES": "s3cret"}, "must look like name=value")):
+            with self.subTest(sentence):
+                self.assertIn(sentence, self.refused(**settings))
 
 
 class BothSinks(KafkaCase):
