@@ -20,7 +20,7 @@ WAIT_MS = 1500
 class ReplicaCase(LockCase):
     """One primary, one replica, and an instance that waits for it."""
 
-    ENV = {"LOCKSTOCK_REDIS_WAIT_REPLICAS": 1, "LOCKSTOCK_REDIS_WAIT_MS": WAIT_MS}
+    ENV = {"LOCKSTOCK_REDIS_WAIT_REPLICAS": 1, "LOCKSTOCK_REDIS_WAIT_MS": WAIT_MS, "LOCKSTOCK_REDIS_TIMEOUT_MS": 2000}
 
     @classmethod
     def setUpClass(cls):
