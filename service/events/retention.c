@@ -41,6 +41,7 @@ static RESULT remove_events(struct job_run *run) {
 
 static RESULT purge_jobs(struct db *db, uint64_t *ret_removed) { return jobs_purge(db, RETENTION_ROWS, ret_removed); }
 
+/* Deliverers do it as they go. This is for what they left when the sink `webhook` was taken out of the settings. */
 static RESULT purge_deliveries(struct db *db, uint64_t *ret_removed) {
     int64_t removed = 0;
     TRY(deliveries_purge(db, RETENTION_EVENTS_S, RETENTION_ROWS, &removed));

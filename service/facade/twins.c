@@ -1,6 +1,5 @@
 /* Twins: requests with one Idempotency-Key at the same time. The first leads; the others wait for its answer without a
  * place in the queue. */
-#include "base/clock.h"
 #include "domain/decide.h"
 #include "facade/answer.h"
 #include "facade/internal.h"

@@ -1,7 +1,6 @@
 /* From an ask to its place. */
 #include "locks/internal.h"
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "metrics/metrics.h"
 

@@ -4,7 +4,6 @@
 #include "redis/resolver.h"
 
 #include "base/memory.h"
-#include "base/text.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

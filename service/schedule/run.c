@@ -8,7 +8,6 @@
 #include "base/fault.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "metrics/metrics.h"
 

@@ -33,23 +33,11 @@ static void hold_back(const char *why) {
     if (is_begin) LOG(LOG_WARN, "schedule.guard", LOGS("why", why), LOGI("forMs", period_ms));
 }
 
-RESULT shedlock_number(struct db *db, const char *sql, int64_t *ret) {
-    struct db_stmt *stmt;
-    bool row;
-    TRY(db_statement(db, sql, &stmt));
-    TRY(db_execute(stmt, NULL));
-    TRY(db_next(stmt, &row));
-    if (!row) FAIL(STORE_OTHER, 0);
-    *ret = db_i64(stmt, 0);
-    db_finish(stmt);
-    return OK;
-}
-
 /* A privileged user may write to a replica, and what it writes is lost. */
 static RESULT check_writable(struct db *db) {
     int64_t is_read_only;
     if (db->shedlock.is_writable) return OK;
-    TRY(shedlock_number(db, "SELECT @@global.read_only", &is_read_only));
+    TRY(db_number(db, "SELECT @@global.read_only", &is_read_only));
     if (is_read_only != 0) {
         shedlock_guard_failed(FAILURE(STORE_READ_ONLY, 0));
         FAIL(STORE_READ_ONLY, 0);

@@ -10,8 +10,6 @@ bool shedlock_table_has_room(const struct db *db, const char *name, const char *
 
 /* Notes what a connection shows of its server: STORE_READ_ONLY; UNAVAILABLE while grants are held back. */
 RESULT shedlock_guard_check(struct db *db);
-/* The one number a SELECT gives. */
-RESULT shedlock_number(struct db *db, const char *sql, int64_t *ret);
 
 /* Notes how a statement failed. */
 void shedlock_guard_failed(struct result result);

@@ -80,7 +80,7 @@ static RESULT read_zone(struct db *db, struct shape *shape) {
 static RESULT look(struct db *db, struct shape *shape) {
     TRY(read_columns(db, shape));
     TRY(read_zone(db, shape));
-    if (shape->found == COLUMN_COUNT) TRY(shedlock_number(db, AHEAD, &shape->ahead));
+    if (shape->found == COLUMN_COUNT) TRY(db_number(db, AHEAD, &shape->ahead));
     return OK;
 }
 
