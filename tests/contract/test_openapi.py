@@ -10,9 +10,6 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.contract import METHODS, Contract, error_rows, routes, source  # pylint: disable=wrong-import-position
 
-# Rows of errors.def whose part of the service does not exist yet; they leave this list with the part.
-LATER = set()
-
 
 class Document(unittest.TestCase):
     """The file by itself and beside the tables of the code."""
@@ -92,18 +89,17 @@ class Document(unittest.TestCase):
         for part in schema.get("oneOf", []) + list(schema.get("properties", {}).values()) + items:
             self.assert_closed(part)
 
-    def test_codes__then_each_row_of_the_table_is_in_the_file_or_comes_later(self):
+    def test_codes__then_each_row_of_the_table_is_in_the_file(self):
         answers = {c for m, p in self.contract.operations for r in self.contract.responses(m, p).values()
                    for c in self.contract.codes_of(r)}
-        self.assertEqual(set(error_rows()) - answers, LATER)
-        self.assertEqual(answers - set(error_rows()), set())
+        self.assertEqual(set(error_rows()), answers)
 
     def test_codes__then_status_slug_and_title_are_those_of_the_table(self):
         for (method, path) in self.contract.operations:
             for status, response in self.contract.responses(method, path).items():
                 for code in self.contract.codes_of(response):
                     self.assertIn(status, (str(error_rows()[code][0]), "default"), f"{method} {path} {code}")
-        for code in set(error_rows()) - LATER:
+        for code in error_rows():
             name = code.replace("-", "")
             properties = self.document["components"]["schemas"][name]["properties"]
             example = self.document["components"]["examples"][name]["value"]

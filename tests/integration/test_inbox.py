@@ -252,6 +252,17 @@ class Stream(StreamCase):
         self.until(order_id, "RESERVED", 30)
 
 
+class Credential(StreamCase):
+    ENV = {**StreamCase.ENV, "LOCKSTOCK_INBOX_CREDENTIAL": "shop"}
+
+    def test_reservation__when_its_event_came_by_a_stream__then_of_the_credential_that_is_set(self):
+        order_id = self.order_id()
+        self.add(self.created(order_id, (self.product(stock=5), 1)))
+        self.until(order_id, "RESERVED")
+        self.assertEqual(self.db.value("SELECT credential FROM stock_reservations WHERE order_id=%s", order_id), b"shop")
+        self.assertEqual(self.http.get(f"/v1/reservations/{order_id}").status, 404, "not the caller's")
+
+
 class Retries(StreamCase):
 
     def test_unknown_order__then_tried_four_times_and_a_dead_letter_that_can_be_replayed(self):

@@ -525,8 +525,6 @@ class Loss(RunCase):
         name = self.name()
         one, heart = self.beating(name)
         reply = self.http.request("DELETE", self.path(name) + "?force=true&reason=test")
-        if reply.status == 400:
-            self.skipTest("the service does not force yet")
         self.assertEqual(reply.status, 204, reply)
         self.assertEqual(one.status(), STATUS_LOST, one.text())
         heart.until_dead()

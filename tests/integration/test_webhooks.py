@@ -312,8 +312,7 @@ class NoOrder(FanOut):
     """Two threads send the two events of an order at the same time; the first one's request is slow."""
     FAULTS = "no-delivery-order"
 
-    def test_orders__when_made__then_each_receiver_has_what_it_wants_signed_and_in_order(self):
-        pass
+    test_orders__when_made__then_each_receiver_has_what_it_wants_signed_and_in_order = None  # not this one
 
     def test_receiver__when_away_for_a_while__then_everything_arrives_in_order(self):
         """Removed: the first is refused, the second is not, and comes before it."""

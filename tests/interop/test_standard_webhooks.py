@@ -63,8 +63,7 @@ class StandardWebhooks(Case):
 class StaleSignature(StandardWebhooks):
     FAULTS = "stale-signature"
 
-    def test_library__when_a_request_comes__then_it_verifies_and_a_changed_one_does_not(self):
-        pass
+    test_library__when_a_request_comes__then_it_verifies_and_a_changed_one_does_not = None  # not this one
 
     def test_library__when_the_retry_is_late__then_it_verifies_and_the_first_signature_would_not(self):
         """Removed: signed once and for all, and the library refuses it."""
