@@ -201,16 +201,10 @@ class Force(LockCase):
         grant = self.held(name, owner="stuck")
         self.assertEqual(self.force(name, headers={"X-Request-Id": "req-1"}).status, 204)
         self.assert_problem(self.patch(name, grant["token"]), 410, "LCK-002", reason="forced", heldByOtherSince=None)
-        row = self.db.rows("SELECT * FROM lock_audit WHERE name=%s", name)[0]
-        self.assertEqual((row["credential"], row["reason"], row["request_id"], row["was_held"], row["holder_owner"],
-                          row["holder_fence"]), ("anonymous", "the node is gone", "req-1", 1, "stuck", grant["fence"]))
-        self.assertGreater(row["fence"], grant["fence"])
-        self.assertIsNotNone(row["done_at"])
-        path = "/v1/fences/" + urllib.parse.quote(name, safe="")
-        self.assert_problem(self.http.post(path, {"fence": grant["fence"]}), 412, "LCK-006", highest=row["fence"])
+        fence = self.assert_force_audited(name, "req-1", "stuck", grant["fence"])
         after = self.held(name)
-        self.assertGreater(after["fence"], row["fence"])
-        self.assertEqual(self.http.post(path, {"fence": after["fence"]}).status, 200)
+        self.assertGreater(after["fence"], fence)
+        self.assertEqual(self.http.post(self.fence_path(name), {"fence": after["fence"]}).status, 200)
         lost = self.assert_problem(self.delete(name, grant["token"]), 410, "LCK-002", reason="forced")
         self.assertIsNotNone(lost["heldByOtherSince"])
 

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from support.case import main  # pylint: disable=wrong-import-position
 from support.locks import LockCase, token
-from support.resp import JavaLock, RespError, Subscriber, lock_channel
+from support.resp import JavaLock, Subscriber, lock_channel
 from support.wait import eventually
 
 SPAN = 2 ** 32

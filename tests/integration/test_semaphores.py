@@ -248,14 +248,8 @@ class Forced(SemaphoreCase):
         for grant in (first, second):
             self.assert_problem(self.patch(name, grant["token"], ttlMs=500), 410, "LCK-002", reason="forced")
             self.assert_problem(self.delete(name, grant["token"]), 410, "LCK-002", reason="forced")
-        row = self.db.rows("SELECT * FROM lock_audit WHERE name=%s", name)[0]
-        self.assertEqual((row["credential"], row["reason"], row["request_id"], row["was_held"], row["holder_owner"],
-                          row["holder_fence"]), ("anonymous", "the node is gone", "req-9", 1, "stuck-2", second["fence"]))
-        self.assertGreater(row["fence"], second["fence"])
-        self.assertIsNotNone(row["done_at"])
-        path = "/v1/fences/" + urllib.parse.quote(name, safe="")
-        self.assert_problem(self.http.post(path, {"fence": second["fence"]}), 412, "LCK-006", highest=row["fence"])
-        self.assertGreater(self.held(name, limit=3, permits=3)["fence"], row["fence"])
+        fence = self.assert_force_audited(name, "req-9", "stuck-2", second["fence"])
+        self.assertGreater(self.held(name, limit=3, permits=3)["fence"], fence)
 
     def test_force__when_somebody_waits__then_granted_and_java_permits_are_taken_too(self):
         name = self.name()

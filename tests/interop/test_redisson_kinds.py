@@ -18,7 +18,7 @@ from peers import Peer  # pylint: disable=wrong-import-position
 from support.case import main  # pylint: disable=wrong-import-position
 from support.client import Http  # pylint: disable=wrong-import-position
 from support.locks import Parked  # pylint: disable=wrong-import-position
-from support.wait import SLOW, eventually, holds_for  # pylint: disable=wrong-import-position
+from support.wait import SLOW, eventually  # pylint: disable=wrong-import-position
 
 SHARED = {"kind": "rw", "mode": "shared"}
 EXCLUSIVE = {"kind": "rw", "mode": "exclusive"}

@@ -40,6 +40,21 @@ class LockCase(Case):
     def path(name, safe=""):
         return "/v1/locks/" + urllib.parse.quote(name, safe=safe or "")
 
+    @staticmethod
+    def fence_path(name):
+        return "/v1/fences/" + urllib.parse.quote(name, safe="")
+
+    def assert_force_audited(self, name, request_id, owner, fence):
+        """It was taken from `owner`, who had `fence`: it stands in the audit, and the mark refuses that fence from now on.
+        Returns the fence the force drew."""
+        row = self.db.rows("SELECT * FROM lock_audit WHERE name=%s", name)[0]
+        self.assertEqual((row["credential"], row["reason"], row["request_id"], row["was_held"], row["holder_owner"],
+                          row["holder_fence"]), ("anonymous", "the node is gone", request_id, 1, owner, fence))
+        self.assertGreater(row["fence"], fence)
+        self.assertIsNotNone(row["done_at"])
+        self.assert_problem(self.http.post(self.fence_path(name), {"fence": fence}), 412, "LCK-006", highest=row["fence"])
+        return row["fence"]
+
     def put(self, name, http=None, **body):
         return (http or self.http).put(self.path(name), body)
 

@@ -1,6 +1,5 @@
 """What the tests of schedules share: every change of the table shedlock, written down by the database itself."""
 
-import json
 import os
 import threading
 
@@ -141,8 +140,3 @@ def take(http, name, at_most="PT10M", at_least="PT0S", by=None, **kw):
     if by is not None:
         body["lockedBy"] = by
     return http.put(f"/v1/schedules/{name}", body, **kw)
-
-
-def log_of(services, event):
-    """Lines of one event over several instances."""
-    return [json.loads(json.dumps(line)) for one in services for line in one.log(event)]
