@@ -174,16 +174,16 @@ static void write_queue(void *arg, const struct queue_counts *row) {
 }
 
 static struct result list_queues(struct read *read, struct db *db) {
-    char cursor[CURSOR_NAME_SIZE];
+    char cursor[CURSOR_NAME_SIZE], next[CREDENTIAL_SEEK_SIZE];
     struct queue_list *page = read->own;
     page->seen = 0;
     list_begin(read);
     TRY(queues_list(db, read->text, read->limit + 1, write_queue, read));
-    if (!read->more) {
+    if (!read->more || !credential_seek(page->credential, page->last, next)) {
         text_add_str(&read->body, "],\"nextCursor\":null}");
         return OK;
     }
-    cursor_write_name(CURSOR_QUEUES, page->last, cursor);
+    cursor_write_name(CURSOR_QUEUES, next, cursor);
     text_addf(&read->body, "],\"nextCursor\":\"%s\"}", cursor);
     return OK;
 }

@@ -39,11 +39,11 @@ static void on_semaphore(void *arg, const struct semaphore_status *status) {
 }
 
 static void reply_list(struct list_errand *errand, const char *next, const char *away) {
-    char cursor[CURSOR_NAME_SIZE];
+    char cursor[CURSOR_NAME_SIZE], from[CREDENTIAL_SEEK_SIZE];
     struct reply reply = reply_new(STATUS_OK);
     text_add_str(&errand->body, "],\"nextCursor\":");
-    if (next[0] != '\0') {
-        cursor_write_name(CURSOR_LOCKS, next, cursor);
+    if (next[0] != '\0' && credential_seek(request_credential(errand->request), next, from)) {
+        cursor_write_name(CURSOR_LOCKS, from, cursor);
         json_write_string(&errand->body, cursor);
     } else {
         text_add_str(&errand->body, "null");

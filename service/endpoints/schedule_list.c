@@ -104,11 +104,11 @@ static void add_row(void *arg, const char *name, const struct shedlock_row *row)
 }
 
 static void end_list(struct listing *listing) {
-    char cursor[CURSOR_NAME_SIZE];
+    char cursor[CURSOR_NAME_SIZE], next[CREDENTIAL_SEEK_SIZE];
     struct text *body = &listing->read->body;
     text_add_str(body, "],\"nextCursor\":");
-    if (listing->read->more) {
-        cursor_write_name(CURSOR_SCHEDULES, listing->last, cursor);
+    if (listing->read->more && credential_seek(listing->credential, listing->last, next)) {
+        cursor_write_name(CURSOR_SCHEDULES, next, cursor);
         json_write_string(body, cursor);
     } else {
         text_add_str(body, "null");

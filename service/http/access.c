@@ -223,3 +223,30 @@ bool credential_may_name(const struct credential *credential, const char *name) 
         if (strncmp(name, credential->prefixes[i], strlen(credential->prefixes[i])) == 0) return true;
     return false;
 }
+
+/* The last byte one lower, then the greatest character: before all that begins with the prefix, behind what is before
+ * it. */
+static bool write_before(const char *prefix, char ret[CREDENTIAL_SEEK_SIZE]) {
+    static const char greatest[] = "\xf4\x8f\xbf\xbf";
+    const size_t len = strlen(prefix);
+    const unsigned char last = (unsigned char)prefix[len - 1];
+    if (last == 0x80 || len + sizeof greatest > CREDENTIAL_SEEK_SIZE) return false;
+    memcpy(ret, prefix, len - 1);
+    ret[len - 1] = (char)(last - 1);
+    memcpy(ret + len, greatest, sizeof greatest);
+    return true;
+}
+
+/* A name that is not covered lies before or behind all names of each prefix: so the least prefix behind it is next. */
+bool credential_seek(const struct credential *credential, const char *after, char ret[CREDENTIAL_SEEK_SIZE]) {
+    const char *next = NULL;
+    for (size_t i = 0; i < credential->prefix_count; i++) {
+        const char *prefix = credential->prefixes[i];
+        if (strcmp(prefix, after) > 0 && (next == NULL || strcmp(prefix, next) < 0)) next = prefix;
+    }
+    const bool is_covered = credential_may_name(credential, after);
+    if (!is_covered && next == NULL) return false;
+    if (is_covered || !write_before(next, ret) || strcmp(ret, after) <= 0)
+        (void)text_copy(ret, CREDENTIAL_SEEK_SIZE, after);
+    return true;
+}

@@ -20,6 +20,7 @@ enum scope {
 };
 
 #define PREFIXES_MAX 16
+#define CREDENTIAL_SEEK_SIZE (200 + 1) /* as cursors of names */
 struct credential {
     char name[CREDENTIAL_NAME_MAX + 1]; /* "anonymous" without a token file */
     uint32_t scopes;
@@ -43,3 +44,7 @@ const struct credential *access_find(const struct access *access, const char *au
 bool credential_may(const struct credential *credential, uint32_t scopes);
 /* True without prefixes, or when one of them begins name. */
 bool credential_may_name(const struct credential *credential, const char *name);
+/* Where a list in the order of bytes goes on that has come to name `after`, shown or not: `after` itself, or, when the
+ * prefixes do not cover it, a text behind it and before every name they cover, which tells nothing of names they hide.
+ * False: no name behind `after` is covered. */
+bool credential_seek(const struct credential *credential, const char *after, char ret[CREDENTIAL_SEEK_SIZE]);

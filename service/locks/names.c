@@ -137,7 +137,8 @@ void locks_list(struct locks *locks, const struct lock_list *list) {
     struct listing *listing = mem_new(sizeof *listing);
     listing->locks = locks;
     (void)text_format(listing->prefix, sizeof listing->prefix, "%s", list->prefix);
-    (void)text_format(listing->after, sizeof listing->after, "%s", list->after);
+    if (strcmp(list->after, list->prefix) > 0) /* else every name with the prefix is behind it */
+        (void)text_format(listing->after, sizeof listing->after, "%s", list->after);
     listing->list = *list;
     listing->list.prefix = listing->prefix;
     listing->list.after = listing->after;

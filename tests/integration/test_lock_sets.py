@@ -283,6 +283,22 @@ class Access(LockCase):
         self.assertNotIn("other/l", names)
         self.assertIn("other/l", [i["name"] for i in self.call("eyes", "GET", None).json["items"]])
 
+    def test_list__when_prefixes_hide_names__then_its_cursors_tell_of_none(self):
+        for name in ("a-secret", "billing", "billing/m", "billing/n", "billing-secret", "z-secret", "zz-secret"):
+            for store in ("redis", "database"):
+                reply = self.call("plain", "PUT", f"{name}-{store}", {"store": store})
+                self.assertEqual(reply.status, 201, reply)
+        client = self.client(headers=list(self.bearer("billing").items()))
+        names = [i["name"] for i in self.paged(client, "/v1/locks", "secret")]
+        self.assertEqual([n for n in names if n[:9] in ("billing/m", "billing/n")],
+                         [f"billing/{n}-{store}" for n in "mn" for store in ("database", "redis")])
+
+    def test_list__when_the_cursor_lies_before_the_prefix__then_only_names_with_it(self):
+        for name in ("ca", "cb", "cc"):
+            self.assertEqual(self.call("plain", "PUT", name, {}).status, 201)
+        reply = self.http.get("/v1/locks?prefix=cc&cursor=" + b"lca".hex(), headers=self.bearer("plain"))
+        self.assertEqual([i["name"] for i in reply.json["items"]], ["cc"])
+
     def test_token__when_of_another_credential__then_it_is_another_holder(self):
         mine, name = token(), "other/shared"
         self.assertEqual(self.call("plain", "PUT", name, {"token": mine}).status, 201)

@@ -438,8 +438,17 @@ class Access(Case):
                              ("PATCH", "jobs/1")):
             body = {"claimToken": "x"} if method == "PATCH" else {} if method == "POST" else None
             self.assert_problem(team.request(method, f"/v1/queues/other/{path}", body), 403, "SYS-004")
-        self.assertEqual([q["queue"] for q in team.get("/v1/queues").json["items"]], ["team/a"])
+        shown = [q["queue"] for q in team.get("/v1/queues").json["items"]]
+        self.assertIn("team/a", shown)
+        self.assertTrue(all(q.startswith("team/") for q in shown), shown)
         self.assertLessEqual({"team/a", "other"}, {q["queue"] for q in worker.get("/v1/queues").json["items"]})
+
+    def test_list__when_prefixes_hide_names__then_its_cursors_tell_of_none(self):
+        team, boss = self.as_user("team"), self.as_user("boss")
+        for queue in ("a-secret", "team", "team%2Fm", "team%2Fn", "team-secret", "z-secret", "zz-secret"):
+            self.assertEqual(boss.post(f"/v1/queues/{queue}/jobs", {}).status, 201)
+        queues = [q["queue"] for q in self.paged(team, "/v1/queues", "secret")]
+        self.assertEqual([q for q in queues if q != "team/a"], ["team/m", "team/n"])
 
 
 if __name__ == "__main__":

@@ -351,6 +351,13 @@ class SchedulesAccess(Case):
         self.assertIn("team:b", names)
         self.assertTrue(all(n.startswith("team:") for n in names), names)
 
+    def test_list__when_prefixes_hide_names__then_its_cursors_tell_of_none(self):
+        for name in ("a-secret", "team", "team:x", "team:y", "team-secret", "z-secret", "zz-secret"):
+            self.assertEqual(schedules.take(self.as_("any"), name).status, 201)
+        names = [i["name"] for i in self.paged(self.as_("team"), "/v1/schedules", "secret")]
+        self.assertEqual([n for n in names if n in ("team:x", "team:y")], ["team:x", "team:y"])
+        self.assertTrue(all(n.startswith("team:") for n in names), names)
+
     def test_token__when_of_another_credential__then_410(self):
         token = schedules.take(self.as_("any"), "team:c").json["token"]
         headers = {"Lock-Token": token}

@@ -133,6 +133,19 @@ class Case(unittest.TestCase):
         """Sum over the instances that live."""
         return sum(s.metric(name, **labels) for s in self.services if s.alive())
 
+    def paged(self, client, path, hidden):
+        """All items of a list in pages of one; its cursors tell of no name that contains `hidden`."""
+        items, cursor = [], ""
+        for _ in range(500):
+            reply = client.get(f"{path}?limit=1{cursor and '&cursor=' + cursor}")
+            self.assertEqual(reply.status, 200, reply)
+            items += reply.json["items"]
+            cursor = reply.json["nextCursor"]
+            if cursor is None:
+                return items
+            self.assertNotIn(hidden.encode(), bytes.fromhex(cursor))
+        raise AssertionError(f"{path} has no end")
+
     # -- what tests ask
 
     def assert_problem(self, reply, status, code, **extras):

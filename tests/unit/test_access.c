@@ -118,6 +118,34 @@ static void credential_may_name__when_prefixes_bind__then_only_names_that_begin_
     access_free(access);
 }
 
+/* prefixes billing/ and b2/ */
+static void credential_seek__when_a_page_ends__then_nothing_hidden_is_named_or_skipped(void **state) {
+    static const struct {
+        const char *after, *next; /* NULL: the end */
+    } table[] = {
+        {"a secret", "b2.\xf4\x8f\xbf\xbf"},
+        {"b2/x", "b2/x"},
+        {"b3", "billing.\xf4\x8f\xbf\xbf"},
+        {"billing", "billing.\xf4\x8f\xbf\xbf"},
+        {"billing.\xf4\x8f\xbf\xbf", "billing.\xf4\x8f\xbf\xbf"},
+        {"billing/run", "billing/run"},
+        {"billing0", NULL},
+        {"secret", NULL},
+    };
+    struct access *access = three_tokens();
+    const struct credential *billing = access_find(access, "Bearer secret-1");
+    char next[CREDENTIAL_SEEK_SIZE];
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        assert_int_equal(credential_seek(billing, table[i].after, next), table[i].next != NULL);
+        if (table[i].next == NULL) continue;
+        assert_string_equal(next, table[i].next);
+        assert_true(strcmp(next, table[i].after) >= 0);
+    }
+    assert_true(credential_seek(access_find(access, "Bearer secret-2"), "anything", next));
+    assert_string_equal(next, "anything");
+    access_free(access);
+}
+
 static void access_new__when_many_tokens__then_each_is_found(void **state) {
     AUTO_TEXT tokens = text_new(0);
     char name[16];
@@ -221,6 +249,7 @@ int main(void) {
         cmocka_unit_test(access_find__when_a_header_came__then_its_credential_or_none),
         cmocka_unit_test(credential_may__when_asked__then_any_scope_or_admin),
         cmocka_unit_test(credential_may_name__when_prefixes_bind__then_only_names_that_begin_so),
+        cmocka_unit_test(credential_seek__when_a_page_ends__then_nothing_hidden_is_named_or_skipped),
         cmocka_unit_test(access_new__when_many_tokens__then_each_is_found),
         cmocka_unit_test(access_new__when_the_file_is_bad__then_refused_with_the_reason),
         cmocka_unit_test(access_new__when_the_file_is_missing__then_refused_with_its_path),
