@@ -114,8 +114,9 @@ struct request {
     bool ambiguous;     /* a header holds a NUL */
     enum error refusal; /* found before the endpoint; answered when the body is read off */
     const char *refusal_detail;
-    enum error error; /* of the problem it was answered with, for the log */
-    size_t drained;   /* bytes of a refused body */
+    char refusal_pointer[80]; /* what INVALID_REQUEST names; "" = the request as a whole */
+    enum error error;         /* of the problem it was answered with, for the log */
+    size_t drained;           /* bytes of a refused body */
     struct text body;
     struct reply *reply;   /* from REPLIED on: a parked request does without its room */
     struct stream *stream; /* its reply goes on */

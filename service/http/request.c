@@ -142,7 +142,7 @@ static void answer_refusal(struct request *request) {
     }
     AUTO_TEXT extras = text_new(0);
     struct field_errors errors = {0};
-    field_errors_add(&errors, "", "%s", request->refusal_detail);
+    field_errors_add(&errors, request->refusal_pointer, "%s", request->refusal_detail);
     field_errors_write(&extras, &errors);
     request_problem(request, request->refusal, request->refusal_detail, text_str(&extras));
 }
@@ -185,6 +185,14 @@ static void check_site(struct request *request) {
         refuse(request, ERROR_FORBIDDEN, "without a token, no requests from other sites");
 }
 
+/* A parameter that would be ignored may be one that the caller counts on. */
+static void check_query(struct request *request) {
+    const char *name = request_query_name(request, 0);
+    if (name == NULL || (request->match.route->flags & (ROUTE_QUERY | ROUTE_OPEN)) != 0) return;
+    (void)text_format(request->refusal_pointer, sizeof request->refusal_pointer, "?%s", name);
+    refuse(request, ERROR_INVALID_REQUEST, "unknown query parameter");
+}
+
 /* What Content-Length says; 0 when there is none, INT64_MAX when it is no number we can hold. */
 static int64_t declared_length(const struct request *request) {
     int64_t length;
@@ -203,7 +211,8 @@ static bool is_worth_reading_off(const struct request *request) {
 }
 
 static void run_checks(struct request *request) {
-    static void (*const checks[])(struct request *) = {check_route, check_token, check_scope, check_site, check_length};
+    static void (*const checks[])(struct request *) = {check_route, check_token, check_scope,
+                                                       check_site,  check_query, check_length};
     for (size_t i = 0; i < sizeof checks / sizeof *checks && !request->refusal; i++) checks[i](request);
     if (request->refusal && !is_worth_reading_off(request)) answer_refusal(request);
 }

@@ -13,8 +13,10 @@
 typedef void (*endpoint_fn)(struct request *request);
 
 enum route_flags {
-    ROUTE_OPEN = 1,      /* no token needed */
-    ROUTE_ADMIN_PORT = 2 /* where there is an admin listener, answered by it alone, and it answers nothing else */
+    ROUTE_OPEN = 1,       /* no token needed */
+    ROUTE_ADMIN_PORT = 2, /* where there is an admin listener, answered by it alone, and it answers nothing else */
+    ROUTE_QUERY =
+        4 /* its endpoint reads the query; others take none, open ones ignore it (probes add what they like) */
 };
 
 /* One row per method and path. pattern: "/v1/orders/{id}/cancel"; segments in braces match one segment. GET rows answer

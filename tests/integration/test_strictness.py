@@ -214,6 +214,23 @@ class Paths(Strict):
     def test_path__when_an_escape_spells_the_same_segment__then_it_is_the_same(self):
         self.assertEqual(self.http.get("/v1/products/%31").json["productId"], 1)
 
+    def test_query__when_the_path_takes_none__then_400_names_it_and_nothing_is_done(self):
+        for method, path in (("GET", "/v1/orders/1"), ("POST", "/v1/orders/1/cancel"), ("POST", "/v1/orders"),
+                             ("PUT", "/v1/products/1"), ("GET", "/v1/inventory/audit"), ("POST", "/v1/events"),
+                             ("POST", "/v1/reservations/r-1/release"), ("POST", "/v1/webhooks"),
+                             ("DELETE", "/v1/webhooks/1"), ("POST", "/v1/outbox/replay"), ("GET", "/v1/dead-letters/1"),
+                             ("POST", "/v1/queues/q/claims"), ("PUT", "/v1/schedules/s"), ("GET", "/v1/locks/a/events")):
+            with self.subTest(f"{method} {path}"):
+                reply = self.http.request(method, path + "?dryRun=true", {} if method == "POST" else None)
+                errors = self.assert_problem(reply, 400, "SYS-003")["errors"]
+                self.assertEqual([e["pointer"] for e in errors], ["#?dryRun"])
+        self.assertEqual(self.http.get("/v1/orders/1").json["status"], "PENDING")
+
+    def test_query__when_a_probe_adds_one__then_it_is_answered(self):
+        for path in ("/healthz?t=1", "/readyz?verbose", "/metrics?name[]=x", "/version?a=1&a=2"):
+            with self.subTest(path=path):
+                self.assertEqual(self.http.get(path).status, 200)
+
     def test_id__when_no_id_of_ours__then_400_or_404_and_never_500(self):
         for path in ("/v1/products/0", "/v1/products/-1", "/v1/products/01", "/v1/products/x", "/v1/products/1.0",
                      f"/v1/products/{2**53}", "/v1/products/99999999999999999999", "/v1/inventory/0"):

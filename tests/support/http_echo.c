@@ -240,7 +240,7 @@ static const struct route routes[] = {
     {HTTP_POST, "/v1/echo", post_echo, SCOPE_ORDERS, 0},
     {HTTP_PUT, "/v1/echo", post_echo, SCOPE_ORDERS, 0},
     {HTTP_DELETE, "/v1/things/{id}", delete_nothing, SCOPE_ADMIN, 0},
-    {HTTP_GET, "/v1/params/{a}/{b}", get_params, SCOPE_ORDERS, 0},
+    {HTTP_GET, "/v1/params/{a}/{b}", get_params, SCOPE_ORDERS, ROUTE_QUERY},
     {HTTP_GET, "/v1/params/{a}/literal", get_now, SCOPE_ORDERS, 0},
     {HTTP_GET, "/v1/headers", get_headers, SCOPE_ORDERS, 0},
     {HTTP_GET, "/v1/problem", get_problem, SCOPE_ORDERS, 0},
