@@ -3,7 +3,6 @@
 
 #include "codec/fields.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct job_values {
@@ -39,14 +38,6 @@ static const struct field job_list[] = {
 };
 static const struct fields job_fields = {job_list, sizeof job_list / sizeof job_list[0]};
 
-static struct text payload_text(const json_t *payload) {
-    struct text out = text_new(0);
-    char *dumped = payload != NULL ? json_dumps(payload, JSON_COMPACT) : NULL;
-    text_add_str(&out, dumped != NULL ? dumped : "{}");
-    free(dumped);
-    return out;
-}
-
 /* Read by hand, not by fields_decode: the payload is borrowed from the reader. */
 RESULT body_job(const char *body, size_t len, struct field_errors *errors, struct queued_job_body *ret) {
     struct job_values values = {.max_attempts = JOB_ATTEMPTS_DEFAULT};
@@ -58,7 +49,11 @@ RESULT body_job(const char *body, size_t len, struct field_errors *errors, struc
         TRY(reader_verdict(&reader));
     }
     *ret = (struct queued_job_body){
-        .payload = payload_text(values.payload), .delay_ms = values.delay_ms, .max_attempts = values.max_attempts};
+        .payload = text_new(0), .delay_ms = values.delay_ms, .max_attempts = values.max_attempts};
+    if (values.payload != NULL)
+        json_compact(&ret->payload, values.payload);
+    else
+        text_add_str(&ret->payload, "{}");
     memcpy(ret->dedupe_key, values.dedupe_key, sizeof ret->dedupe_key);
     return OK;
 }

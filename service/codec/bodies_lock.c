@@ -88,16 +88,6 @@ static const struct fields semaphore_fields = {lock_list + LIST_FIELDS - SEMAPHO
 
 void lock_body_done(struct lock_body *body) { text_done(&body->metadata); }
 
-/* The text of an object whose size has been judged. */
-static struct text dump(const json_t *object) {
-    struct text out = text_new(0);
-    if (object == NULL) return out;
-    char *text = json_dumps(object, JSON_COMPACT);
-    text_add_str(&out, text);
-    free(text);
-    return out;
-}
-
 static void check_token(struct reader *reader, const char *token) {
     if (token[0] == '\0' || lock_token_is_good(token)) return;
     reader_find(reader, &(struct place){.name = "token"}, "must be 16 to 64 of A-Z a-z 0-9 _ -");
@@ -125,7 +115,8 @@ static RESULT read_lock(struct reader *reader, const struct fields *fields, stru
 }
 
 static void take(struct lock_values *values, struct lock_body *ret) {
-    *ret = (struct lock_body){.ttl_ms = values->ttl_ms, .wait_ms = values->wait_ms, .metadata = dump(values->metadata)};
+    *ret = (struct lock_body){.ttl_ms = values->ttl_ms, .wait_ms = values->wait_ms, .metadata = text_new(0)};
+    if (values->metadata != NULL) json_compact(&ret->metadata, values->metadata);
     ret->kind = values->store == 0 ? (enum lock_kind)values->kind : LOCK_KIND_DATABASE;
     ret->mode = (enum lock_mode)values->mode;
     ret->when_down = values->down < 0 ? LOCK_DOWN_DEFAULT : values->down == 0 ? LOCK_DOWN_CLOSED : LOCK_DOWN_OPEN;

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* -- places and findings */
@@ -288,4 +289,25 @@ RESULT fields_decode(const struct fields *fields, const char *body, size_t len, 
     TRY(reader_open(&reader, body, len, errors));
     reader_object(&reader, fields, reader.root, NULL, target);
     return reader_verdict(&reader);
+}
+
+/* Most decimals come back as they were written from 15 digits; what does not gets as many as it needs. */
+#define DIGITS_MIN 15
+#define DIGITS_MAX 17
+
+static bool reads_back(const char *text, const json_t *value) {
+    json_t *read = json_loads(text, JSON_DECODE_ANY, NULL);
+    const bool same = json_equal(read, value) != 0;
+    json_decref(read);
+    return same;
+}
+
+void json_compact(struct text *out, const json_t *value) {
+    for (int digits = DIGITS_MIN; digits <= DIGITS_MAX; digits++) {
+        char *dumped = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(digits));
+        const bool fits = dumped != NULL && (digits == DIGITS_MAX || reads_back(dumped, value));
+        if (fits) text_add_str(out, dumped);
+        free(dumped);
+        if (fits) return;
+    }
 }

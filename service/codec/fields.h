@@ -69,3 +69,6 @@ void reader_object(struct reader *reader, const struct fields *fields, const jso
 /* A whole body of plain fields: open, read, verdict. An empty body is {} when every field is optional. */
 RESULT fields_decode(const struct fields *fields, const char *body, size_t len, struct field_errors *errors,
                      void *target);
+
+/* Appends the text of a value without blanks; a number with decimals reads 0.1 again, not 0.10000000000000001. */
+void json_compact(struct text *out, const json_t *value);

@@ -51,6 +51,18 @@ static void body_job__when_right__then_values(void **state) {
     text_done(&value.payload);
 }
 
+static void body_job__when_numbers_have_decimals__then_they_read_as_they_were_sent(void **state) {
+    static const char *const payloads[] = {"{\"a\":0.1,\"b\":[1.1,-19.99,0.0]}", "{\"a\":3.141592653589793}",
+                                           "{\"a\":1e300,\"b\":9007199254740993}", "{\"a\":0.30000000000000004}"};
+    for (size_t i = 0; i < sizeof payloads / sizeof *payloads; i++) {
+        AUTO_TEXT body = text_new(0);
+        text_addf(&body, "{\"payload\":%s}", payloads[i]);
+        struct queued_job_body value = job_of_body(text_str(&body));
+        assert_string_equal(text_str(&value.payload), payloads[i]);
+        text_done(&value.payload);
+    }
+}
+
 static void body_job__when_wrong__then_refused(void **state) {
     static const struct refusal rows[] = {
         {"[]", "", "must be an object"},
@@ -121,6 +133,7 @@ static void body_retry__when_right__then_values(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(body_job__when_right__then_values),
+        cmocka_unit_test(body_job__when_numbers_have_decimals__then_they_read_as_they_were_sent),
         cmocka_unit_test(body_job__when_wrong__then_refused),
         cmocka_unit_test(body_claims__when_absent__then_defaults),
         cmocka_unit_test(body_claims__when_wrong__then_refused),
