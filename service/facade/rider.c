@@ -48,14 +48,19 @@ struct rider *rider_for_reservation(enum command_kind kind, const char *credenti
     return rider;
 }
 
+/* Only lines that the client gave: those looked up later are no part of what it asked for. */
+static void write_own_lines(struct text *out, const struct command *command) {
+    bool has_own = command->kind == COMMAND_ORDER_CREATE || command->kind == COMMAND_STOCK_ADJUST ||
+                   command->kind == COMMAND_STOCK_SET || command->kind == COMMAND_RESERVE;
+    for (size_t i = 0; has_own && i < command->line_count; i++)
+        text_addf(out, "%lldx%lld|", (long long)command->lines[i].product_id, (long long)command->lines[i].quantity);
+}
+
 /* Canonical text of the command: parsed numbers, lines merged and sorted; every free text is length-framed by its
  * position as the last field. */
 static void canonical(struct text *out, const struct command *command) {
     text_addf(out, "%d|%lld|", (int)command->kind, (long long)command->order_id);
-    bool has_own_lines = command->kind == COMMAND_ORDER_CREATE || command->kind == COMMAND_STOCK_ADJUST ||
-                         command->kind == COMMAND_STOCK_SET || command->kind == COMMAND_RESERVE;
-    for (size_t i = 0; has_own_lines && i < command->line_count; i++)
-        text_addf(out, "%lldx%lld|", (long long)command->lines[i].product_id, (long long)command->lines[i].quantity);
+    write_own_lines(out, command);
     switch (command->kind) {
     case COMMAND_ORDER_CREATE:
         text_add_str(out, command->create.user_id);

@@ -79,6 +79,18 @@ static bool need_not_look(const struct place *place) {
            first->kind == place->kind && place->kind != LOCK_KIND_SEMAPHORE;
 }
 
+/* A place that has a new ask: its own queue of all instances, its turn, or a look at how the name stands. */
+static void go_on(struct locks *locks, struct place *place, bool is_new) {
+    if (kind_ways(place->kind)->lined)
+        fair_take(locks, place);
+    else if (place->queue->asking == NULL && queue_first(place->queue, place_is_ready) == place)
+        turn(locks, place->queue);
+    else if (is_new && need_not_look(place))
+        place_due(locks, place);
+    else
+        turn_look(locks, place);
+}
+
 void locks_acquire(struct locks *locks, struct ask *ask, const struct ask_terms *terms) {
     take_terms(ask, terms);
     if (!redis_is_up(locks->redis) && !kind_ways(terms->kind)->in_database) {
@@ -100,18 +112,7 @@ void locks_acquire(struct locks *locks, struct ask *ask, const struct ask_terms 
     if (ask->wait_until_ms > ask->received_ms) count_waiter(locks, place);
     renew_terms(place, terms);
     place_add_ask(place, ask);
-    if (kind_ways(place->kind)->lined) {
-        fair_take(locks, place);
-        return;
-    }
-    if (place->queue->asking == NULL && queue_first(place->queue, place_is_ready) == place) {
-        turn(locks, place->queue);
-        return;
-    }
-    if (is_new && need_not_look(place))
-        place_due(locks, place);
-    else
-        turn_look(locks, place);
+    go_on(locks, place, is_new);
 }
 
 void locks_abandon(struct locks *locks, struct ask *ask) {
