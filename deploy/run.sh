@@ -57,7 +57,8 @@ show_log_and_fail() {
 
 start_service() {
     # Its own session: Ctrl-C in the terminal reaches this script alone, which then stops things in their order.
-    LOCKSTOCK_LISTEN=$listen setsid build/lockstock serve >"$home/lockstock.log" 2>&1 </dev/null &
+    # Webhooks can be tried out: the default of the service sends to none.
+    LOCKSTOCK_SINKS=${LOCKSTOCK_SINKS-redis-stream,webhook} LOCKSTOCK_LISTEN=$listen setsid build/lockstock serve >"$home/lockstock.log" 2>&1 </dev/null &
     service=$!
     local until=$((SECONDS + ready_seconds_max))
     until curl -fsS -o /dev/null "$base/readyz" 2>/dev/null; do

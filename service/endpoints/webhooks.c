@@ -1,5 +1,6 @@
 /* /v1/webhooks and their deliveries. A secret is shown in the answer that made it and never again. */
 #include "store/webhooks.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "client/client.h"
 #include "codec/bodies.h"
@@ -9,6 +10,7 @@
 #include "endpoints/common.h"
 #include "endpoints/routes.h"
 #include "events/deliverer.h"
+#include "events/sinks.h"
 
 #include <string.h>
 
@@ -70,6 +72,8 @@ void webhooks_create(struct request *request) {
         reply_invalid_field(request, "/url", problem);
         return;
     }
+    if (!sinks_have(service_of(request)->config, "webhook"))
+        LOG(LOG_WARN, "webhook.no_sink", LOGS("requestId", request_id(request)));
     struct read *read = read_new(request, create);
     read->own = webhook_new(&parsed, request_credential(request));
     read_start(read);

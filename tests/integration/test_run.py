@@ -85,6 +85,9 @@ class MakeRun(unittest.TestCase):
         self.assertNotIn('"code":', done.stdout + done.stderr)
         for word in ('"status":"PAYMENT_REQUESTED"', '"status":"PAYMENT_COMPLETED"', '"status":"CANCELLED"', '"violations":[]'):
             self.assertIn(word, done.stdout)
+        curl(f"{at}/v1/webhooks", "-d", '{"url":"https://hooks.example/in"}')
+        with open(os.path.join(self.home, "lockstock.log"), encoding="utf-8") as log:
+            self.assertNotIn("webhook.no_sink", log.read())
         stock = curl(f"{at}/v1/inventory/1")
         self.assertIn('"stock":998', stock)
         ports = self.server_ports()

@@ -379,5 +379,15 @@ class StaleSignature(WebhookCase):
             verify(made["secret"], receiver.deliveries[0].headers, receiver.deliveries[0].body)
 
 
+class NoSink(Case):
+    """LOCKSTOCK_SINKS without webhook, as the default is."""
+
+    def test_post__when_nothing_would_be_sent__then_the_log_says_so(self):
+        reply = self.http.post("/v1/webhooks", {"url": "https://hooks.example/in"})
+        self.assertEqual(reply.status, 201, reply)
+        eventually(lambda: [line["requestId"] for line in self.service.log("webhook.no_sink")] ==
+                   [reply.headers["x-request-id"]], 5, "webhook.no_sink is in the log")
+
+
 if __name__ == "__main__":
     main()
