@@ -62,7 +62,7 @@ struct read {
     struct result result;
     int http_status;
     struct text body;
-    char etag[40], location[160], extras[1024];
+    char etag[40], location[REPLY_LOCATION_SIZE], extras[1024];
     char lock_token[65]; /* Lock-Token; "" = none */
     const char *detail;
     size_t listed;                  /* items written by list_item_* */

@@ -8,6 +8,7 @@
 #include "endpoints/lock_reply.h"
 #include "endpoints/routes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,9 @@ static void free_body(void *own) {
     text_done(&body->payload);
     free(body);
 }
+
+#define LOCATION_REST (sizeof "/v1/queues//jobs/9223372036854775807")
+static_assert(3 * QUEUE_NAME_MAX + LOCATION_REST <= REPLY_LOCATION_SIZE, "no Location is cut");
 
 static void write_location(struct read *read, const struct queued_job *job) {
     AUTO_TEXT path = text_new(0);

@@ -39,7 +39,7 @@ void request_peer(const struct request *request, char out[REQUEST_PEER_SIZE]);
 bool request_is_here(const struct request *request);
 
 /* -- the answer */
-#define REPLY_LOCATION_SIZE 640 /* a lock's name has 200 bytes, each three when percent-encoded */
+#define REPLY_LOCATION_SIZE 640 /* a name of a lock or queue has 200 bytes, each three when percent-encoded */
 struct reply {
     int status;
     struct text body;          /* moved into the reply; empty for 204 */

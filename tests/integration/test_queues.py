@@ -69,6 +69,14 @@ class Queues(Case):
         self.assertIsNone(job["leaseUntil"])
         self.assertEqual(self.job(job), job)
 
+    def test_add__when_the_name_is_as_long_as_can_be__then_the_location_leads_to_the_job(self):
+        for name in ("%" * 200, "\u20ac" * 66, "q" * 200):
+            path = f"/v1/queues/{urllib.parse.quote(name, safe='')}/jobs"
+            reply = self.http.post(path, {})
+            self.assertEqual(reply.status, 201, reply)
+            self.assertEqual(reply.headers["location"], f"{path}/{reply.json['id']}")
+            self.assertEqual(self.http.get(reply.headers["location"]).json["queue"], name)
+
     def test_add__when_nothing_is_given__then_defaults(self):
         reply = self.http.post(self.path("jobs"))
         self.assertEqual(reply.status, 201, reply)
