@@ -199,12 +199,22 @@ static void search(struct known_wait *known) {
     call_send(&call, locks->redis, on_searched, known);
 }
 
+/* On Redis' clock. A place behind the head of its queue was never told to wait: it has waited since it came. */
+static int64_t since_when(const struct locks *locks, const struct place *place) {
+    int64_t now_ms = clock_mono_ms(), waited_ms = 0;
+    LIST_FOR(node, &place->asks) {
+        const struct ask *ask = CONTAINER_OF(node, struct ask, node);
+        if (now_ms - ask->received_ms > waited_ms) waited_ms = now_ms - ask->received_ms;
+    }
+    return redis_now_ms(locks->redis) - waited_ms;
+}
+
 void cycles_note(struct locks *locks, struct place *place) {
     if (place->known != NULL || !may_close_cycles(place) || fault_on(FAULT_NO_CYCLE_SEARCH)) return;
     struct known_wait *known = mem_new(sizeof *known);
     known->locks = locks;
     known->place = place;
-    if (place->since_ms == 0) place->since_ms = redis_now_ms(locks->redis);
+    if (place->since_ms == 0) place->since_ms = since_when(locks, place);
     known->timer = loop_timer_new(locks->loop, on_time, known);
     text_uuid(known->id);
     place->known = known;

@@ -55,7 +55,7 @@ struct place {
     unsigned lates;          /* acquires that came after their last moment */
     bool counted;            /* in locks->waiters */
     /* cycles.c */
-    int64_t since_ms;         /* Redis' clock when it was first told to wait; 0 = not yet */
+    int64_t since_ms;         /* since when it waits, on Redis' clock; 0 = not known yet */
     bool holds;               /* its token holds something, as last told */
     struct known_wait *known; /* NULL: none */
     struct loop_timer *timer;
