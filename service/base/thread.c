@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -28,11 +27,11 @@ static void *run(void *arg) {
     return NULL;
 }
 
-static void init_condition(struct thread *thread) {
+void condition_init(pthread_cond_t *condition) {
     pthread_condattr_t monotonic;
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&thread->changed, &monotonic);
+    (void)pthread_cond_init(condition, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
 }
 
@@ -40,7 +39,7 @@ struct thread *thread_new(const struct thread_options *options) {
     struct thread *thread = mem_new(sizeof *thread);
     thread->options = *options;
     (void)pthread_mutex_init(&thread->mutex, NULL);
-    init_condition(thread);
+    condition_init(&thread->changed);
     if (pthread_create(&thread->id, NULL, run, thread) != 0) abort();
     return thread;
 }

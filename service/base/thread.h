@@ -3,6 +3,7 @@
    (stopping may be asked by anybody); thread_wake may be called by anybody between thread_new and thread_free. */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,3 +31,6 @@ bool thread_is_over(const struct thread *thread);
 void thread_wake(struct thread *thread);
 /* Until woken, asked to stop, or `ms` milliseconds (monotonic) have passed. False: asked to stop. */
 bool thread_sleep(struct thread *self, int64_t ms);
+
+/* A condition whose timed waits count on the monotonic clock, which nobody sets. */
+void condition_init(pthread_cond_t *condition);

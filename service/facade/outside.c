@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "facade/answer.h"
 #include "facade/internal.h"
 
@@ -95,14 +96,10 @@ static void take_calls(void *arg) {
 
 struct outside *outside_new(struct facade *facade) {
     struct outside *outside = mem_new(sizeof *outside);
-    pthread_condattr_t attributes;
     outside->facade = facade;
     list_init(&outside->calls);
     pthread_mutex_init(&outside->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&outside->answered, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&outside->answered);
     outside->wake = loop_wake_new(facade->loop, take_calls, outside);
     return outside;
 }

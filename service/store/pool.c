@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "metrics/metrics.h"
 
 #include <assert.h>
@@ -205,14 +206,10 @@ static void start_worker(struct pool *pool, int number) {
 struct pool *pool_new(const struct pool_options *options) {
     assert(options->workers > 0 && options->reserved < options->workers);
     struct pool *pool = mem_new(sizeof *pool);
-    pthread_condattr_t attr;
     pool->options = *options;
     pool->workers = mem_array((size_t)options->workers, sizeof *pool->workers);
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&pool->work, &attr);
-    pthread_condattr_destroy(&attr);
+    condition_init(&pool->work);
     for (int i = 0; i < QUEUE_COUNT; i++) list_init(&pool->queues[i]);
     list_init(&pool->finished);
     for (int i = 0; i < options->workers; i++) start_worker(pool, i);
